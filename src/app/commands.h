@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands of szarena, one AddX per cmd_x.cpp.
+#pragma once
+
+#include <functional>
+
+#include "app/exit_code.h"
+#include "base/error.h"
+
+namespace CLI {
+class App;
+}
+
+namespace szarena::app {
+
+// What the chosen subcommand does. An Error is printed on stderr and mapped by ExitCodeFor.
+using Action = std::function<Result<ExitCode>()>;
+
+// Each adds its subcommand to `app`; when the user chooses it, it stores what to do in `action`.
+void AddDoctor(CLI::App& app, Action& action);
+
+// Parses the command line, runs the chosen action, prints its error. Returns the exit status.
+int RunCli(int argc, const char* const* argv);
+
+}  // namespace szarena::app
