@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/core/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace szarena::codec {
+
+unsigned ResolveThreads(unsigned threads, uint64_t chunks) {
+  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<unsigned>(std::clamp<uint64_t>(threads, 1, std::max<uint64_t>(1, chunks)));
+}
+
+void ForEachChunk(unsigned threads, uint64_t chunks, const std::function<void(uint64_t)>& body) {
+  threads = ResolveThreads(threads, chunks);
+  if (threads == 1) {
+    for (uint64_t c = 0; c < chunks; ++c) body(c);
+    return;
+  }
+  std::atomic<uint64_t> next{0};
+  const auto work = [&] {
+    for (uint64_t c = next.fetch_add(1); c < chunks; c = next.fetch_add(1)) body(c);
+  };
+  std::vector<std::jthread> helpers;
+  helpers.reserve(threads - 1);
+  try {
+    while (helpers.size() + 1 < threads) helpers.emplace_back(work);
+  } catch (const std::system_error&) {
+    // The system gives no more threads: those that run do all the work.
+  }
+  work();
+}
+
+}  // namespace szarena::codec
