@@ -23,7 +23,8 @@ Result<std::uint64_t> SizeWithSlack(std::uint64_t count, Mode mode, std::uint64_
   size = CheckedAdd(size, HeaderBytes(mode));
   size = CheckedAdd(size, TableBytes<T>(mode, blocks, blocks));
   if (!size) {
-    return Fail(ErrorCode::kCapacity, fmt::format("an SZx stream of {} values does not fit the address space", count));
+    return Fail(ErrorCode::kCapacity,
+                fmt::format("an SZx stream of {} values does not fit the address space", count));
   }
   return *size;
 }
@@ -36,7 +37,9 @@ constexpr std::uint64_t ConstantSlack(Mode mode) {
 
 }  // namespace
 
-std::string_view ModeName(Mode mode) { return mode == Mode::kRandomAccess ? "random-access" : "sequential"; }
+std::string_view ModeName(Mode mode) {
+  return mode == Mode::kRandomAccess ? "random-access" : "sequential";
+}
 
 std::optional<Mode> ParseMode(std::string_view name) {
   if (name == ModeName(Mode::kRandomAccess)) return Mode::kRandomAccess;
@@ -50,8 +53,9 @@ Result<std::uint64_t> MaxPayloadSize(std::uint64_t count, DType dtype, const Par
 }
 
 Result<std::uint64_t> RoomySize(std::uint64_t count, DType dtype, const Params& params) {
-  return dtype == DType::kF32 ? SizeWithSlack<float>(count, params.mode, ConstantSlack<float>(params.mode))
-                              : SizeWithSlack<double>(count, params.mode, ConstantSlack<double>(params.mode));
+  return dtype == DType::kF32
+             ? SizeWithSlack<float>(count, params.mode, ConstantSlack<float>(params.mode))
+             : SizeWithSlack<double>(count, params.mode, ConstantSlack<double>(params.mode));
 }
 
 template <Real T>
@@ -72,17 +76,21 @@ void WriteHeader(const Header& header, std::uint8_t* out) {
 template <Real T>
 Result<Header> ReadHeader(Bytes stream) {
   if (stream.size() < 4) {
-    return Fail(ErrorCode::kCorrupt, fmt::format("SZx stream of {} bytes ends inside its header", stream.size()));
+    return Fail(ErrorCode::kCorrupt,
+                fmt::format("SZx stream of {} bytes ends inside its header", stream.size()));
   }
   if (stream[0] != 1 || stream[1] != 1 || stream[2] != Type<T>::kVersionByte || stream[3] > 1) {
-    return Fail(ErrorCode::kCorrupt,
-                fmt::format("SZx stream starts with bytes {} {} {} {}, expected 1 1 {} and 0 or 1 for f{}", stream[0],
-                            stream[1], stream[2], stream[3], Type<T>::kVersionByte, Type<T>::kBits));
+    return Fail(
+        ErrorCode::kCorrupt,
+        fmt::format("SZx stream starts with bytes {} {} {} {}, expected 1 1 {} and 0 or 1 for f{}",
+                    stream[0], stream[1], stream[2], stream[3], Type<T>::kVersionByte,
+                    Type<T>::kBits));
   }
   Header header;
   header.mode = static_cast<Mode>(stream[3]);
   if (stream.size() < HeaderBytes(header.mode)) {
-    return Fail(ErrorCode::kCorrupt, fmt::format("SZx stream of {} bytes ends inside its header", stream.size()));
+    return Fail(ErrorCode::kCorrupt,
+                fmt::format("SZx stream of {} bytes ends inside its header", stream.size()));
   }
   if (header.mode == Mode::kRandomAccess) {
     header.block_values = LoadBe<std::uint64_t>(stream.data() + 4);
@@ -92,16 +100,46 @@ Result<Header> ReadHeader(Bytes stream) {
     header.constant_blocks = LoadBe<std::uint64_t>(stream.data() + 5);
   }
   if (header.block_values < 1 || header.block_values > kMaxBlockValues) {
-    return Fail(ErrorCode::kCorrupt,
-                fmt::format("SZx block size is {}, expected 1 to {}", header.block_values, kMaxBlockValues));
+    return Fail(ErrorCode::kCorrupt, fmt::format("SZx block size is {}, expected 1 to {}",
+                                                 header.block_values, kMaxBlockValues));
   }
   return header;
 }
 
 template <Real T>
+Result<Parts> Split(Bytes stream, std::uint64_t count) {
+  SZARENA_TRY(const auto header, ReadHeader<T>(stream));
+  const std::uint64_t blocks = CeilDiv(count, header.block_values);
+  if (header.constant_blocks > blocks) {
+    return Fail(ErrorCode::kCorrupt, fmt::format("SZx stream claims {} constant blocks of {}",
+                                                 header.constant_blocks, blocks));
+  }
+  const std::uint64_t coded_blocks = blocks - header.constant_blocks;
+  const std::uint64_t rest = stream.size() - HeaderBytes(header.mode);
+  // The first test keeps the sum of the second from wrapping.
+  if (CeilDiv(blocks, 8) > rest || TableBytes<T>(header.mode, blocks, coded_blocks) > rest) {
+    return Fail(ErrorCode::kCorrupt,
+                fmt::format("SZx stream of {} bytes ends inside the tables of its {} blocks",
+                            stream.size(), blocks));
+  }
+  Parts parts{.header = header, .blocks = blocks};
+  parts.coded = stream.subspan(HeaderBytes(header.mode));
+  const auto take = [&parts](std::uint64_t bytes) {
+    const Bytes front = parts.coded.first(bytes);
+    parts.coded = parts.coded.subspan(bytes);
+    return front;
+  };
+  parts.sizes = take(header.mode == Mode::kRandomAccess ? 2 * coded_blocks : 0);
+  parts.states = take(CeilDiv(blocks, 8));
+  parts.medians = take(sizeof(T) * header.constant_blocks);
+  return parts;
+}
+
+template <Real T>
 Result<Bound<T>> MakeBound(double eb) {
   if (!(eb >= 0) || !std::isfinite(eb)) {
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("error bound is {}, expected a finite number >= 0", eb));
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("error bound is {}, expected a finite number >= 0", eb));
   }
   const T value = RoundBoundDown<T>(eb);
   const auto bits = std::bit_cast<std::uint64_t>(static_cast<double>(value));
@@ -112,6 +150,8 @@ template void WriteHeader<float>(const Header&, std::uint8_t*);
 template void WriteHeader<double>(const Header&, std::uint8_t*);
 template Result<Header> ReadHeader<float>(Bytes);
 template Result<Header> ReadHeader<double>(Bytes);
+template Result<Parts> Split<float>(Bytes, std::uint64_t);
+template Result<Parts> Split<double>(Bytes, std::uint64_t);
 template Result<Bound<float>> MakeBound<float>(double);
 template Result<Bound<double>> MakeBound<double>(double);
 

@@ -15,7 +15,8 @@ namespace szarena::codec::szx {
 
 using Bytes = std::span<const std::uint8_t>;
 
-// Largest block size that is read: a coded f64 block of so many values still fits the u16 of the size table.
+// Largest block size that is read: a coded f64 block of so many values still fits the u16 of the
+// size table.
 inline constexpr std::uint64_t kMaxBlockValues = 7936;
 
 // What differs between the two element types.
@@ -46,7 +47,8 @@ struct Type<double> {
 template <Real T>
 inline constexpr std::size_t kBlockHeadBytes = 1 + sizeof(T);
 
-// Bytes of `count` values coded at full length with no byte shared: the largest a coded block can be.
+// Bytes of `count` values coded at full length with no byte shared: the largest a coded block can
+// be.
 template <Real T>
 constexpr std::size_t MaxBlockBytes(std::size_t count) {
   return kBlockHeadBytes<T> + CeilDiv(count, 4) + count * sizeof(T);
@@ -58,7 +60,8 @@ constexpr std::size_t HeaderBytes(Mode mode) { return mode == Mode::kRandomAcces
 // Bytes of size table, state bits and constant medians where `coded` of `blocks` blocks are coded.
 template <Real T>
 constexpr std::uint64_t TableBytes(Mode mode, std::uint64_t blocks, std::uint64_t coded) {
-  return (mode == Mode::kRandomAccess ? 2 * coded : 0) + CeilDiv(blocks, 8) + sizeof(T) * (blocks - coded);
+  return (mode == Mode::kRandomAccess ? 2 * coded : 0) + CeilDiv(blocks, 8) +
+         sizeof(T) * (blocks - coded);
 }
 
 // The fixed part of a stream.
@@ -75,6 +78,25 @@ void WriteHeader(const Header& header, std::uint8_t* out);
 // Fails with kCorrupt where the bytes are no SZx stream of this element type.
 template <Real T>
 Result<Header> ReadHeader(Bytes stream);
+
+// The parts of a stream of `count` values. Their sizes are consistent; the state bits are not
+// counted yet.
+struct Parts {
+  Header header;
+  std::uint64_t blocks = 0;
+  Bytes sizes{};    // u16 LE of every coded block; empty in a sequential stream
+  Bytes states{};   // one bit a block, most significant first: 1 = coded
+  Bytes medians{};  // T BE of every constant block
+  Bytes coded{};    // the coded blocks back to back
+
+  bool coded_block(std::uint64_t block) const {
+    return (states[block / 8] & 0x80 >> (block % 8)) != 0;
+  }
+};
+
+// Fails with kCorrupt as ReadHeader does, and where the stream is too short for its tables.
+template <Real T>
+Result<Parts> Split(Bytes stream, std::uint64_t count);
 
 // The error bound as the arithmetic of a block needs it.
 template <Real T>
