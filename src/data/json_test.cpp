@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "data/json_reader.h"
+#include "data/sha256.h"
 
 namespace szarena::data {
 namespace {
@@ -77,6 +78,11 @@ TEST(Json, LinesWithATornTail) {
   EXPECT_NE(bad.error().message.find(":2'"), std::string::npos) << bad.error().message;
   std::remove(path.c_str());
   EXPECT_EQ(ReadJsonLines(path).error().code, ErrorCode::kNotFound);
+}
+
+TEST(Sha256, KnownDigests) {  // FIPS 180-2, appendix B
+  EXPECT_EQ(Sha256Hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(Sha256Hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
 TEST(JsonReader, ErrorsNameObjectAndKey) {
