@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each entry is published for ever: append, never edit.
+#include "store/schema.h"
+
+#include <array>
+
+namespace szarena::store {
+namespace {
+
+constexpr std::string_view kVersion1 = R"sql(
+CREATE TABLE campaign (
+  name TEXT PRIMARY KEY,
+  created_at TEXT NOT NULL,
+  complete INTEGER NOT NULL CHECK (complete IN (0, 1)),
+  environment TEXT NOT NULL CHECK (json_valid(environment))
+) STRICT;
+
+CREATE TABLE session (
+  id INTEGER PRIMARY KEY,
+  campaign TEXT NOT NULL REFERENCES campaign (name),
+  task TEXT NOT NULL,
+  target TEXT NOT NULL,
+  source TEXT NOT NULL,
+  tier TEXT NOT NULL,
+  agent TEXT NOT NULL,
+  workflow TEXT NOT NULL,
+  trial INTEGER NOT NULL CHECK (trial >= 1),
+  agent_identity TEXT NOT NULL CHECK (json_valid(agent_identity)),
+  prompt_sha256 TEXT NOT NULL,
+  transcript TEXT NOT NULL,
+  started_at TEXT NOT NULL,
+  ended_at TEXT,
+  stop_reason TEXT CHECK (stop_reason IN
+    ('submitted', 'budget', 'no-progress', 'gave-up', 'error', 'interrupted')),
+  stop_detail TEXT NOT NULL DEFAULT '',
+  wall_seconds REAL,
+  model_calls INTEGER,
+  tokens_in INTEGER,
+  tokens_out INTEGER,
+  tokens_reasoning INTEGER,
+  cost_usd REAL,
+  CHECK ((ended_at IS NULL) = (stop_reason IS NULL)),
+  UNIQUE (campaign, task, target, source, tier, agent, workflow, trial)
+) STRICT;
+
+CREATE TABLE attempt (
+  id INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+  number INTEGER NOT NULL CHECK (number >= 1),
+  label TEXT NOT NULL,
+  idea TEXT NOT NULL,
+  candidate_sha256 TEXT NOT NULL,
+  stage TEXT,                        -- furthest reached; null where not even received
+  runnable INTEGER NOT NULL CHECK (runnable IN (0, 1)),
+  decodable INTEGER NOT NULL CHECK (decodable IN (0, 1)),
+  correct INTEGER NOT NULL CHECK (correct IN (0, 1)),
+  ranked INTEGER NOT NULL CHECK (ranked IN (0, 1)),
+  ratio REAL,
+  max_error_over_bound REAL,
+  verdict TEXT NOT NULL CHECK (json_valid(verdict)),
+  UNIQUE (session, number)
+) STRICT;
+CREATE INDEX attempt_by_candidate ON attempt (candidate_sha256);
+
+CREATE TABLE measurement (
+  attempt INTEGER NOT NULL REFERENCES attempt (id) ON DELETE CASCADE,
+  program TEXT NOT NULL CHECK (program IN ('candidate', 'baseline')),
+  direction TEXT NOT NULL,           -- compress, decompress, run, inverse
+  level TEXT NOT NULL CHECK (level IN ('kernel', 'device', 'host')),
+  basis TEXT NOT NULL CHECK (basis IN ('measured', 'estimated')),
+  median_gbs REAL NOT NULL,          -- GB/s (1e9) of uncompressed bytes
+  q1_gbs REAL NOT NULL,
+  q3_gbs REAL NOT NULL,
+  samples INTEGER NOT NULL,
+  PRIMARY KEY (attempt, program, direction, level)
+) STRICT, WITHOUT ROWID;
+)sql";
+
+constexpr std::array<std::string_view, 1> kMigrations = {kVersion1};
+
+}  // namespace
+
+std::span<const std::string_view> Migrations() { return kMigrations; }
+
+}  // namespace szarena::store
