@@ -15,23 +15,24 @@ unsigned ResolveThreads(unsigned threads, uint64_t chunks) {
 }
 
 void ForEachChunk(unsigned threads, uint64_t chunks, const std::function<void(uint64_t)>& body) {
+  ForEachChunkOnWorkers(threads, chunks, [&](uint64_t chunk, unsigned) { body(chunk); });
+}
+
+void ForEachChunkOnWorkers(unsigned threads, uint64_t chunks,
+                           const std::function<void(uint64_t chunk, unsigned worker)>& body) {
   threads = ResolveThreads(threads, chunks);
-  if (threads == 1) {
-    for (uint64_t c = 0; c < chunks; ++c) body(c);
-    return;
-  }
   std::atomic<uint64_t> next{0};
-  const auto work = [&] {
-    for (uint64_t c = next.fetch_add(1); c < chunks; c = next.fetch_add(1)) body(c);
+  const auto work = [&](unsigned worker) {
+    for (uint64_t c = next.fetch_add(1); c < chunks; c = next.fetch_add(1)) body(c, worker);
   };
   std::vector<std::jthread> helpers;
   helpers.reserve(threads - 1);
   try {
-    while (helpers.size() + 1 < threads) helpers.emplace_back(work);
+    for (unsigned worker = 1; worker < threads; ++worker) helpers.emplace_back(work, worker);
   } catch (const std::system_error&) {
     // The system gives no more threads: those that run do all the work.
   }
-  work();
+  work(0);
 }
 
 }  // namespace szarena::codec

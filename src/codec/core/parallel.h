@@ -17,4 +17,9 @@ unsigned ResolveThreads(unsigned threads, uint64_t chunks);
 // thread cannot be created, the others do its share. The body must not throw.
 void ForEachChunk(unsigned threads, uint64_t chunks, const std::function<void(uint64_t)>& body);
 
+// The same with the number of the worker that runs the chunk, below ResolveThreads(threads, chunks), so
+// that each worker can have its own scratch memory.
+void ForEachChunkOnWorkers(unsigned threads, uint64_t chunks,
+                           const std::function<void(uint64_t chunk, unsigned worker)>& body);
+
 }  // namespace szarena::codec
