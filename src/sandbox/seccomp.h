@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// System-call filters as BPF programs in anonymous files.
+#pragma once
+
+#include "base/error.h"
+#include "os/fd.h"
+
+namespace szarena::sandbox {
+
+// For everything that runs in a sandbox: no sockets, tracing, mounts, namespaces, keys, BPF, performance counters, io_uring,
+// asynchronous I/O, System V IPC, clocks set, or modules. Refused calls give EPERM. `allow_fork` false: one process for
+// ever (threads are allowed), no other program, no signals to others; to be installed by a program after it was started.
+Result<os::UniqueFd> MakeFilter(bool allow_fork);
+
+}  // namespace szarena::sandbox
