@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/sandbox.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -83,30 +84,50 @@ std::vector<std::pair<int, rlimit>> ToRlimits(const Limits& limits) {
   return out;
 }
 
-// Whether the mount that holds "/" passes new mounts on to other namespaces (then a bind would leak out of ours).
-bool RootIsShared() {
-  std::ifstream table("/proc/self/mountinfo");
+// The mount id of the mount that holds "/".
+std::string RootMountId() {
+  const os::UniqueFd root(open("/", O_PATH | O_CLOEXEC | O_DIRECTORY));
+  std::ifstream info("/proc/self/fdinfo/" + std::to_string(root.get()));
   std::string line;
-  std::string last;
-  while (std::getline(table, line)) {
-    // id parent major:minor root mountpoint options [optional fields] - type source
-    size_t at = 0;
-    for (int field = 0; field < 4 && at != std::string::npos; ++field) at = line.find(' ', at) + 1;
-    if (line.compare(at, 2, "/ ") == 0) last = line;
+  while (std::getline(info, line)) {
+    if (line.starts_with("mnt_id:")) return line.substr(line.find_first_not_of(" \t", 7));
   }
-  return last.empty() || last.find(" shared:") != std::string::npos;
+  return "";
 }
 
-bool RootIsMountPoint() {
-  std::ifstream table("/proc/self/mountinfo");
+// The line of a mount in a process's table (id parent major:minor root mountpoint options [shared:N ...] - ...).
+std::string MountLine(pid_t pid, const std::string& mount_id) {
+  std::ifstream table("/proc/" + std::to_string(pid) + "/mountinfo");
   std::string line;
   while (std::getline(table, line)) {
-    size_t at = 0;
-    for (int field = 0; field < 4 && at != std::string::npos; ++field) at = line.find(' ', at) + 1;
-    if (line.compare(at, 2, "/ ") == 0) return true;
+    if (line.starts_with(mount_id + " ")) return line;
   }
-  return false;
+  return "";
 }
+
+// In a chroot "/" is a folder inside some mount, which our own table does not list. A bind on a shared mount would show up
+// in the host's tree and stay there; an ancestor outside the chroot can tell whether it is shared.
+bool RootIsShared() {
+  const std::string id = RootMountId();
+  if (id.empty()) return true;
+  for (pid_t pid = getpid(); pid > 0;) {
+    const std::string line = MountLine(pid, id);
+    if (!line.empty()) return line.find(" shared:") != std::string::npos;
+    std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+    std::string word;
+    pid_t parent = 0;
+    while (status >> word) {
+      if (word == "PPid:") {
+        status >> parent;
+        break;
+      }
+    }
+    pid = parent;
+  }
+  return false;  // no ancestor shares our mount namespace: it is ours alone
+}
+
+bool RootIsMountPoint() { return !MountLine(getpid(), RootMountId()).empty(); }
 
 }  // namespace
 
