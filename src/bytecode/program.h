@@ -32,7 +32,7 @@ constexpr uint8_t BitOf(Direction d) { return static_cast<uint8_t>(1u << static_
 
 // ---------------------------------------------------------------- functions
 struct SwitchTable {
-  std::vector<std::pair<int64_t, uint32_t>> cases;  // value as it lies in the register, pc; sorted by value, no duplicates
+  std::vector<std::pair<int64_t, uint32_t>> cases = {};  // value as it lies in the register, pc; sorted by value, no duplicates
   uint32_t otherwise = 0;                            // pc
 };
 
@@ -46,15 +46,15 @@ struct LineEntry {
 // Aggregates (arrays, structs) and DSD values go by address: the caller owns the place; a callee that returns one gets
 // the destination's address as an extra first argument.
 struct Function {
-  std::string name;
-  std::vector<ScalarType> params;     // one a register
+  std::string name = {};
+  std::vector<ScalarType> params = {};     // one a register
   uint16_t register_count = 1;        // >= params.size(), >= 1
   uint16_t frame_bytes = 0;           // SRAM stack frame
   uint16_t descriptor_frame_bytes = 0;
   bool returns_value = false;
-  std::vector<Instr> code;            // ends with an instruction that does not fall through
-  std::vector<LineEntry> lines;
-  std::vector<SwitchTable> switches;
+  std::vector<Instr> code = {};            // ends with an instruction that does not fall through
+  std::vector<LineEntry> lines = {};
+  std::vector<SwitchTable> switches = {};
 };
 
 // ---------------------------------------------------------------- DSD operations
@@ -88,9 +88,9 @@ struct Signal {
 
 struct AsyncSettings {
   bool async = false;
-  Signal on_done;
+  Signal on_done = {};
   bool on_control_terminate = false;  // a control wavelet ends the operation
-  Signal on_control;                  // instead of on_done where a control wavelet ended it; implies terminate
+  Signal on_control = {};                  // instead of on_done where a control wavelet ended it; implies terminate
   Priority priority = Priority::kDefault;
   uint8_t ut_id = 0xff;               // WSE-3; 0xff: by the queue
   friend bool operator==(const AsyncSettings&, const AsyncSettings&) = default;
@@ -98,9 +98,9 @@ struct AsyncSettings {
 
 struct DsdOpInfo {
   DsdOp op = DsdOp::kMov16;
-  Operand dest;
-  Operand src[3];             // as many as FactsOf(op).sources
-  AsyncSettings settings;     // a DSR operand's own settings, from its load, win
+  Operand dest = {};
+  Operand src[3] = {};             // as many as FactsOf(op).sources
+  AsyncSettings settings = {};     // a DSR operand's own settings, from its load, win
   bool has_index = false;     // `.index`
   bool index_in_register = false;
   uint32_t index = 0;         // value or register
@@ -110,23 +110,23 @@ struct DsrLoadInfo {
   uint32_t handle = 0;        // DsrHandle
   bool save_address = false;  // after an operation the DSR goes on behind the last element
   bool single_step = false;
-  AsyncSettings settings;     // Signal::in_register must be false
+  AsyncSettings settings = {};     // Signal::in_register must be false
 };
 
 // @map: see MapStart in op.def. Inputs: kDescriptor*, kDsr, kFifo are read element by element; kScalar registers are passed on.
 struct MapInfo {
-  std::vector<Operand> inputs;
-  Operand output;             // kNone, a DSD, DSR or kPointer
+  std::vector<Operand> inputs = {};
+  Operand output = {};             // kNone, a DSD, DSR or kPointer
 };
 
 enum class FifoAction : uint8_t { kTerminate, kTestOrSuspend, kSuspend, kFault };
 struct FifoInfo {
-  std::string name;
+  std::string name = {};
   uint16_t address = 0;       // of the buffer
   uint16_t capacity = 0;      // elements
   uint8_t elem_size = 2;
-  Signal on_push;             // .activate_push
-  Signal on_pop;              // .activate_pop
+  Signal on_push = {};             // .activate_push
+  Signal on_pop = {};              // .activate_pop
   FifoAction empty_action = FifoAction::kTestOrSuspend;
   FifoAction full_action = FifoAction::kTestOrSuspend;
   uint16_t read_length = 0;
@@ -162,24 +162,24 @@ struct RotatingTasks {        // @bind_rotating_tasks
   uint16_t init = 0;
 };
 struct DsrInit {              // @load_to_dsr in a comptime block
-  DsrLoadInfo load;
-  Descriptor descriptor;
+  DsrLoadInfo load = {};
+  Descriptor descriptor = {};
 };
 
 // ---------------------------------------------------------------- memory and symbols
 struct Segment {              // initialised bytes; what no segment covers was "never written"
   uint16_t address = 0;       // in SRAM or descriptor space
-  std::vector<uint8_t> bytes;
+  std::vector<uint8_t> bytes = {};
 };
 struct MemoryItem {           // for the 48 KiB report, largest first
-  std::string name;
-  std::string what;           // "array", "variable", "stack", "code (estimated)", ...
+  std::string name = {};
+  std::string what = {};           // "array", "variable", "stack", "code (estimated)", ...
   uint32_t bytes = 0;
 };
 // A global variable, by the name that the host's read_symbol uses.
 struct Symbol {
-  std::string name;
-  std::string type;           // as CSL writes it
+  std::string name = {};
+  std::string type = {};           // as CSL writes it
   uint16_t address = 0;
   uint32_t size = 0;          // bytes
   uint8_t elem_size = 2;      // bytes of the scalar that it is made of
@@ -199,31 +199,31 @@ struct ExportBinding {
 
 // All PEs with the same file, params and colour configuration.
 struct CodeClass {
-  std::string name;           // file and what tells it from others of the same file
-  std::vector<Function> functions;
-  std::vector<uint64_t> constants;
-  std::vector<std::string> strings;
-  std::vector<Descriptor> descriptors;
-  std::vector<DsdOpInfo> dsd_ops;
-  std::vector<DsrLoadInfo> dsr_loads;
-  std::vector<MapInfo> maps;
-  std::vector<FifoInfo> fifos;
-  std::vector<Segment> image;
+  std::string name = {};           // file and what tells it from others of the same file
+  std::vector<Function> functions = {};
+  std::vector<uint64_t> constants = {};
+  std::vector<std::string> strings = {};
+  std::vector<Descriptor> descriptors = {};
+  std::vector<DsdOpInfo> dsd_ops = {};
+  std::vector<DsrLoadInfo> dsr_loads = {};
+  std::vector<MapInfo> maps = {};
+  std::vector<FifoInfo> fifos = {};
+  std::vector<Segment> image = {};
   uint16_t stack_base = 0;                         // first free SRAM byte
   uint16_t descriptor_stack_base = kDescriptorBase;
-  std::vector<TaskBinding> tasks;
-  std::vector<QueueInit> queues;
-  std::vector<HandlerBinding> teardown_handlers;
-  std::vector<HandlerBinding> empty_queue_handlers;
-  std::vector<RotatingTasks> rotating;
-  ControlTable control_table;
+  std::vector<TaskBinding> tasks = {};
+  std::vector<QueueInit> queues = {};
+  std::vector<HandlerBinding> teardown_handlers = {};
+  std::vector<HandlerBinding> empty_queue_handlers = {};
+  std::vector<RotatingTasks> rotating = {};
+  ControlTable control_table = {};
   uint64_t initially_active = 0;                   // bit a task id
   uint64_t initially_blocked = 0;                  // bit a task id (WSE-2: colours are task ids; WSE-3: input queues are data task ids)
-  std::vector<DsrInit> dsr_inits;
+  std::vector<DsrInit> dsr_inits = {};
   uint32_t init_function = kNoIndex;                  // run at load, free of charge: what comptime blocks ask of the hardware (natives)
-  std::vector<Symbol> symbols;
-  std::vector<ExportBinding> exports;
-  std::vector<MemoryItem> memory;
+  std::vector<Symbol> symbols = {};
+  std::vector<ExportBinding> exports = {};
+  std::vector<MemoryItem> memory = {};
 };
 
 // ---------------------------------------------------------------- routers
@@ -250,7 +250,7 @@ struct ColorRoute {
   uint8_t color = 0;
   uint8_t rx = 0;             // position 0
   uint8_t tx = 0;
-  SwitchPosition positions[3];
+  SwitchPosition positions[3] = {};
   uint8_t current_position = 0;
   bool has_switches = false;
   bool ring_mode = false;
@@ -258,36 +258,36 @@ struct ColorRoute {
   bool swap_x = false;
   bool swap_y = false;
   bool teardown = false;      // in teardown from the start
-  Filter filter;
+  Filter filter = {};
 };
 struct RouterConfig {
-  std::vector<ColorRoute> colors;  // sorted by colour, each at most once
+  std::vector<ColorRoute> colors = {};  // sorted by colour, each at most once
 };
 
 // ---------------------------------------------------------------- host and program
 enum class ExportKind : uint8_t { kVariable, kFunction, kStream };
 struct Export {               // @export_name, or a host stream's colour; the id is the index in Program::exports
-  std::string name;
-  std::string type;           // as CSL writes it: "[*]f32", "fn(u16)void"
+  std::string name = {};
+  std::string type = {};           // as CSL writes it: "[*]f32", "fn(u16)void"
   ExportKind kind = ExportKind::kVariable;
   bool is_mutable = false;
   uint8_t elem_size = 4;      // variables: bytes of the scalar behind it
   bool is_pointer = true;     // variables: [*]T (the usual) or a scalar
   uint8_t color = kNoColor;   // streams
-  std::vector<ScalarType> params;       // functions
-  std::vector<std::string> param_names;
+  std::vector<ScalarType> params = {};       // functions
+  std::vector<std::string> param_names = {};
 };
 struct Region {               // one PE of the rectangle: which class, which router configuration
   uint32_t code_class = kNoIndex;     // kNoIndex: a PE without code
   uint32_t router = 0;
 };
 struct NamedValue {           // --params and --colors as given, for out.json
-  std::string name;
-  std::string value;
+  std::string name = {};
+  std::string value = {};
 };
 
 struct Program {
-  std::string name;                // of the layout file
+  std::string name = {};                // of the layout file
   Arch arch = Arch::kWse2;
   FloatFormat fp16 = FloatFormat::kF16;
   uint16_t width = 0;              // of the program rectangle
@@ -300,13 +300,13 @@ struct Program {
   uint8_t channels = 0;
   uint32_t host_in_colors = 0;     // bit a colour: host streams into PEs on it (MEMCPYH2D_*), out of PEs on it (MEMCPYD2H_*)
   uint32_t host_out_colors = 0;
-  std::vector<std::string> files;
-  std::vector<CodeClass> classes;
-  std::vector<RouterConfig> routers;   // [0] is the empty one
-  std::vector<Region> pes;             // width * height, row major: index y * width + x
-  std::vector<Export> exports;
-  std::vector<NamedValue> params;
-  std::vector<NamedValue> colors;
+  std::vector<std::string> files = {};
+  std::vector<CodeClass> classes = {};
+  std::vector<RouterConfig> routers = {};   // [0] is the empty one
+  std::vector<Region> pes = {};             // width * height, row major: index y * width + x
+  std::vector<Export> exports = {};
+  std::vector<NamedValue> params = {};
+  std::vector<NamedValue> colors = {};
 
   const Region& At(int x, int y) const { return pes[static_cast<size_t>(y) * width + static_cast<size_t>(x)]; }
 };
