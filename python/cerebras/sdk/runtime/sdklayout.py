@@ -1,0 +1,455 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SdkLayout: code regions, colours, ports and host streams, turned into one CSL layout and compiled with cslc.
+
+Colours are symbolic until compile(): connected ports share one colour, colours that meet on a PE differ, and
+paths between ports are found PE by PE (shortest, around regions where possible).
+"""
+import enum
+import heapq
+import json
+import os
+import subprocess
+
+import numpy as np
+
+from cerebras.geometry.geometry import IntRectangle, IntVector
+from cerebras.sdk.runtime.platform import SdkCompileArtifacts
+
+_COLORS = 24
+_FREE_COST, _REGION_COST = 1, 16  # a path prefers empty PEs to those of a region
+
+
+class Route(enum.Enum):
+    RAMP = "RAMP"
+    EAST = "EAST"
+    WEST = "WEST"
+    NORTH = "NORTH"
+    SOUTH = "SOUTH"
+
+
+class Edge(enum.Enum):
+    TOP = "TOP"
+    BOTTOM = "BOTTOM"
+    LEFT = "LEFT"
+    RIGHT = "RIGHT"
+
+
+_STEP = {Route.EAST: (1, 0), Route.WEST: (-1, 0), Route.NORTH: (0, -1), Route.SOUTH: (0, 1)}
+_OPPOSITE = {Route.EAST: Route.WEST, Route.WEST: Route.EAST, Route.NORTH: Route.SOUTH, Route.SOUTH: Route.NORTH}
+
+
+class Color:
+    """A symbolic colour. Two Colors of one name are the same colour; `value` fixes the physical one."""
+
+    def __init__(self, name, value=None):
+        if value is not None and not 0 <= value < _COLORS:
+            raise ValueError(f"Color '{name}': {value} is not in 0..{_COLORS - 1}")
+        self.name = name
+        self.value = value
+
+
+class RoutingPosition:
+    """Where a colour comes from and goes to in one switch position."""
+
+    def __init__(self, inputs=(), outputs=()):
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+
+    def set_input(self, routes):
+        self.inputs = tuple(routes)
+        return self
+
+    def set_output(self, routes):
+        self.outputs = tuple(routes)
+        return self
+
+    def completed(self, inputs=None, outputs=None):
+        """A copy with the missing side filled in."""
+        return RoutingPosition(self.inputs or (inputs or ()), self.outputs or (outputs or ()))
+
+
+def get_edge_routing(edge, positions):
+    """Routing for the PEs of one edge of a region, to pass to the paint functions."""
+    return (edge, list(positions))
+
+
+class Port:
+    """An edge of a region where one colour enters or leaves, one PE after the other along the edge."""
+
+    def __init__(self, region, color, edge, positions, size, is_input, prefix):
+        self.region, self.color, self.edge = region, color, edge
+        self.positions, self.size, self.is_input = list(positions), size, is_input
+        self.name = f"{region.name}.{color.name}{prefix}"
+
+    def points(self):
+        return [self.region.origin + point for point in self.region.edge_points(self.edge)]
+
+
+class CodeRegion:
+    """A rectangle of PEs that run one source file, with parameters and routing set PE by PE."""
+
+    def __init__(self, file, name, width, height):
+        if width < 1 or height < 1:
+            raise ValueError(f"code region '{name}': {width} x {height} PEs is no rectangle")
+        self.file, self.name, self.width, self.height = file, name, width, height
+        self.origin = IntVector(0, 0)
+        self.params = {point: {} for point in self._all().points()}
+        self.paints = {}   # (point, colour name) -> list of RoutingPosition
+        self.colors = {}   # colour name -> Color
+        self.symbols = []  # (point, symbol, array)
+
+    def _all(self):
+        return IntRectangle(IntVector(0, 0), IntVector(self.width, self.height))
+
+    def edge_points(self, edge):
+        if edge in (Edge.TOP, Edge.BOTTOM):
+            y = 0 if edge is Edge.TOP else self.height - 1
+            return [IntVector(x, y) for x in range(self.width)]
+        x = 0 if edge is Edge.LEFT else self.width - 1
+        return [IntVector(x, y) for y in range(self.height)]
+
+    def color(self, name, value=None):
+        """A colour of this region alone: the same name in another region is another colour."""
+        scoped = Color(f"{self.name}_{name}", value)
+        scoped.param = name
+        return scoped
+
+    def place(self, x, y):
+        """Puts the region's upper left PE at fabric coordinates (x, y)."""
+        self.origin = IntVector(x, y)
+
+    def set_param(self, point, name, value=None):
+        self._set([point], name, value)
+
+    def set_param_range(self, rectangle, name, value=None):
+        self._set(rectangle.points(), name, value)
+
+    def set_param_all(self, name, value=None):
+        self._set(self._all().points(), name, value)
+
+    def _set(self, points, name, value):
+        if isinstance(name, Color):
+            name, value = getattr(name, "param", name.name), name
+        if value is None:
+            raise ValueError(f"code region '{self.name}': parameter '{name}' needs a value")
+        for point in points:
+            self._known(point)
+            self.params[point][name] = value
+            if isinstance(value, Color):
+                self.colors.setdefault(value.name, value)
+
+    def paint(self, point, color, positions):
+        self._paint([point], color, positions)
+
+    def paint_range(self, rectangle, color, positions, edge_info=()):
+        self._paint(rectangle.points(), color, positions, edge_info)
+
+    def paint_all(self, color, positions, edge_info=()):
+        self._paint(self._all().points(), color, positions, edge_info)
+
+    def _paint(self, points, color, positions, edge_info=()):
+        self.colors.setdefault(color.name, color)
+        for point in points:
+            self._known(point)
+            self.paints[(point, color.name)] = list(positions)
+        for edge, edge_positions in edge_info:
+            for point in self.edge_points(edge):
+                if (point, color.name) in self.paints:
+                    self.paints[(point, color.name)] = list(edge_positions)
+
+    def _known(self, point):
+        if point not in self.params:
+            raise ValueError(f"code region '{self.name}': ({point.x}, {point.y}) is outside of its {self.width} x {self.height} PEs")
+
+    def create_input_port(self, color, edge, positions, size, prefix=""):
+        if any(position.inputs for position in positions):
+            raise ValueError(f"input port of '{self.name}': the input side of its routes is chosen by the layout; leave it out")
+        return self._port(color, edge, positions, size, True, prefix)
+
+    def create_output_port(self, color, edge, positions, size, prefix=""):
+        if any(position.outputs for position in positions):
+            raise ValueError(f"output port of '{self.name}': the output side of its routes is chosen by the layout; leave it out")
+        return self._port(color, edge, positions, size, False, prefix)
+
+    def _port(self, color, edge, positions, size, is_input, prefix):
+        self.colors.setdefault(color.name, color)
+        return Port(self, color, edge, positions, size, is_input, prefix)
+
+    def set_symbol_all(self, symbol, array, width, height):
+        """Splits a height x width array in equal blocks, one a PE, and sets `symbol` to them at load time (row-major)."""
+        data = np.asarray(array).reshape(height, width)
+        if width % self.width or height % self.height:
+            raise ValueError(f"set_symbol_all: {height} x {width} does not split over {self.height} x {self.width} PEs")
+        rows, columns = height // self.height, width // self.width
+        for point in self._all().points():
+            block = data[point.y * rows:(point.y + 1) * rows, point.x * columns:(point.x + 1) * columns]
+            self.symbols.append((point, symbol, np.ascontiguousarray(block)))
+
+
+class SdkLayout:
+    def __init__(self, platform):
+        self._platform = platform
+        self._regions, self._connections, self._streams = [], [], []
+
+    def create_code_region(self, file, name, width, height):
+        if any(region.name == name for region in self._regions):
+            raise ValueError(f"there is a code region '{name}' already")
+        region = CodeRegion(file, name, width, height)
+        self._regions.append(region)
+        return region
+
+    def connect(self, tx_port, rx_port):
+        """Joins an output port to an input port of as many PEs."""
+        if tx_port.is_input or not rx_port.is_input:
+            raise ValueError(f"connect({tx_port.name}, {rx_port.name}): expected an output port, then an input port")
+        if len(tx_port.points()) != len(rx_port.points()):
+            raise ValueError(f"connect({tx_port.name}, {rx_port.name}): {len(tx_port.points())} PEs against {len(rx_port.points())}")
+        self._connections.append((tx_port, rx_port))
+
+    def create_input_stream(self, port, io_loc=None, io_buffer_size=None):
+        """A stream from the host into a one-PE input port; returns its name."""
+        return self._stream(port, True, io_loc, io_buffer_size)
+
+    def create_output_stream(self, port, io_loc=None, io_buffer_size=None):
+        """A stream from a one-PE output port to the host; returns its name."""
+        return self._stream(port, False, io_loc, io_buffer_size)
+
+    def create_input_stream_from_loc(self, io_loc, port, **options):
+        return self._stream(port, True, io_loc, options.get("io_buffer_size"))
+
+    def create_output_stream_from_loc(self, io_loc, port, **options):
+        return self._stream(port, False, io_loc, options.get("io_buffer_size"))
+
+    def _stream(self, port, is_input, io_loc, io_buffer_size):
+        del io_buffer_size  # a host link of the simulated fabric needs none
+        if port.is_input != is_input:
+            raise ValueError(f"stream on {port.name}: the port's direction does not fit")
+        if len(port.points()) != 1:
+            raise ValueError(f"stream on {port.name}: a host stream needs a port of one PE, this one has {len(port.points())}")
+        self._streams.append((port, io_loc))
+        return port.name
+
+    def hstack(self, *regions):
+        """Places regions side by side, left to right, from the first one's place."""
+        for left, right in zip(regions, regions[1:]):
+            right.place(left.origin.x + left.width, left.origin.y)
+
+    def vstack(self, *regions):
+        """Places regions one below the other, from the first one's place."""
+        for upper, lower in zip(regions, regions[1:]):
+            lower.place(upper.origin.x, upper.origin.y + upper.height)
+
+    def compile(self, out_prefix="out", libs=(), save_port_map=False, f16_type=None):
+        """Compiles with cslc into the directory `out_prefix`; returns the artifacts that SdkRuntime takes."""
+        plan = _Plan(self._regions, self._connections, self._streams)
+        os.makedirs(out_prefix, exist_ok=True)
+        source = os.path.join(out_prefix, "layout.csl")
+        empty = os.path.join(out_prefix, "route_only.csl")
+        with open(empty, "w", encoding="utf-8") as file:
+            file.write("// a PE that only routes\ncomptime {}\n")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(plan.text(os.path.abspath(empty)))
+        command = ["cslc", source, f"--arch={self._platform.target.value}", f"--fabric-dims={plan.width},{plan.height}",
+                   "--fabric-offsets=0,0", "-o", out_prefix]
+        for lib in libs:
+            command += ["--import-path", lib]
+        if f16_type:
+            command.append(f"--fp16-format={f16_type}")
+        if subprocess.run(command, check=False).returncode != 0:
+            raise RuntimeError(f"SdkLayout.compile: cslc refused the program (its generated layout is {source})")
+        if save_port_map:
+            with open(os.path.join(out_prefix, "port_map.json"), "w", encoding="utf-8") as file:
+                json.dump({name: list(where) for name, where in plan.streams.items()}, file, indent=1)
+        patches = [(region.origin.x + point.x, region.origin.y + point.y, symbol, array)
+                   for region in self._regions for point, symbol, array in region.symbols]
+        return SdkCompileArtifacts(out_prefix, patches, plan.streams)
+
+
+class _Plan:
+    """Everything compile() decides: the fabric's size, routes of every PE, values of the colours."""
+
+    def __init__(self, regions, connections, streams):
+        self.regions = regions
+        self.occupied = {}
+        for region in regions:
+            for point in region.params:
+                at = region.origin + point
+                if at in self.occupied:
+                    raise ValueError(f"regions '{region.name}' and '{self.occupied[at].name}' overlap at ({at.x}, {at.y})")
+                self.occupied[at] = region
+        self.width = max(point.x for point in self.occupied) + 2
+        self.height = max(point.y for point in self.occupied) + 2
+        self.parent, self.fixed = {}, {}
+        for region in regions:
+            for color in region.colors.values():
+                self._find(color.name)
+        for tx, rx in connections:
+            self.parent[self._find(rx.color.name)] = self._find(tx.color.name)
+        for region in regions:
+            for color in region.colors.values():
+                if color.value is not None:
+                    root = self._find(color.name)
+                    if self.fixed.setdefault(root, color.value) != color.value:
+                        raise ValueError(f"colour '{color.name}' would need two values, {self.fixed[root]} and {color.value}")
+        self.routes = {}  # point -> {colour root: [RoutingPosition]}
+        for region in regions:
+            for (point, name), positions in region.paints.items():
+                self._route(region.origin + point, self._find(name), positions)
+        ports = {id(port) for pair in connections for port in pair} | {id(port) for port, _ in streams}
+        for tx, rx in connections:
+            self._clear(tx), self._clear(rx)
+        for port, _ in streams:
+            self._clear(port)
+        del ports
+        for tx, rx in connections:
+            root = self._find(tx.color.name)
+            for start, end in zip(tx.points(), rx.points()):
+                self._join(root, start, end, tx.positions, rx.positions)
+        self.streams = {}
+        self.stream_roots = {}
+        for port, io_loc in streams:
+            self._host_link(port, io_loc)
+        self.values = self._choose_values()
+        self.streams = {name: (x, y, side, self.values[root]) for name, (x, y, side, root) in self.stream_roots.items()}
+
+    def _find(self, name):
+        self.parent.setdefault(name, name)
+        while self.parent[name] != name:
+            name = self.parent[name]
+        return name
+
+    def _route(self, at, root, positions):
+        self.routes.setdefault(at, {})[root] = positions
+
+    def _clear(self, port):
+        """A port's own routes replace what was painted on its PEs."""
+        for at in port.points():
+            self.routes.get(at, {}).pop(self._find(port.color.name), None)
+
+    def _path(self, root, start, goals):
+        """The cheapest list of PEs from `start` to one of `goals` over PEs where the colour is free."""
+        queue, best, order = [(0, 0, start, None)], {}, 0
+        while queue:
+            cost, _, at, before = heapq.heappop(queue)
+            if at in best:
+                continue
+            best[at] = before
+            if at in goals:
+                path = [at]
+                while best[path[-1]] is not None:
+                    path.append(best[path[-1]])
+                return path[::-1]
+            for direction in (Route.EAST, Route.WEST, Route.NORTH, Route.SOUTH):
+                dx, dy = _STEP[direction]
+                to = IntVector(at.x + dx, at.y + dy)
+                if not (0 <= to.x < self.width and 0 <= to.y < self.height) or to in best:
+                    continue
+                if to not in goals and root in self.routes.get(to, {}):
+                    continue
+                order += 1
+                step = _REGION_COST if to in self.occupied and to not in goals else _FREE_COST
+                heapq.heappush(queue, (cost + step, order, to, at))
+        raise ValueError(f"no path for colour '{root}' from ({start.x}, {start.y})")
+
+    @staticmethod
+    def _direction(a, b):
+        return next(route for route, step in _STEP.items() if step == (b.x - a.x, b.y - a.y))
+
+    def _join(self, root, start, end, tx_positions, rx_positions):
+        path = self._path(root, start, {end})
+        if len(path) < 2:
+            raise ValueError(f"colour '{root}': both ports are on PE ({start.x}, {start.y})")
+        self._route(start, root, [p.completed(outputs=[self._direction(path[0], path[1])]) for p in tx_positions])
+        self._route(end, root, [p.completed(inputs=[self._direction(path[-1], path[-2])]) for p in rx_positions])
+        for before, at, after in zip(path, path[1:], path[2:]):
+            self._route(at, root, [RoutingPosition([self._direction(at, before)], [self._direction(at, after)])])
+
+    def _host_link(self, port, io_loc):
+        """Extends a one-PE port to the border of the fabric, where the host's link is."""
+        root, at = self._find(port.color.name), port.points()[0]
+        if io_loc is not None:
+            goals = {IntVector(io_loc.x, io_loc.y)}
+        else:
+            goals = {IntVector(x, y) for y in range(self.height) for x in (0, self.width - 1)}
+            goals = {goal for goal in goals if goal == at or root not in self.routes.get(goal, {})}
+        path = self._path(root, at, goals)
+        border = path[-1]
+        side = Route.WEST if border.x == 0 else Route.EAST
+        outward = [self._direction(at, path[1])] if len(path) > 1 else [side]
+        filled = [p.completed(inputs=outward) if port.is_input else p.completed(outputs=outward) for p in port.positions]
+        self._route(at, root, filled)
+        for index in range(1, len(path)):
+            toward_port = self._direction(path[index], path[index - 1])
+            toward_host = self._direction(path[index], path[index + 1]) if index + 1 < len(path) else side
+            ends = ([toward_host], [toward_port]) if port.is_input else ([toward_port], [toward_host])
+            self._route(path[index], root, [RoutingPosition(*ends)])
+        self.stream_roots[port.name] = (border.x, border.y, side.value, root)
+
+    def _choose_values(self):
+        """Greedy colouring of the graph of colours that meet on a PE (or whose PEs could mix wavelets of one value)."""
+        users = {}
+        for at, by_root in self.routes.items():
+            for root in by_root:
+                users.setdefault(root, set()).add(at)
+        for region in self.regions:
+            for point, params in region.params.items():
+                for value in params.values():
+                    if isinstance(value, Color):
+                        users.setdefault(self._find(value.name), set()).add(region.origin + point)
+        values = dict(self.fixed)
+        for root in sorted(users):
+            if root in values:
+                continue
+            near = set()
+            for at in users[root]:
+                near |= {at} | {IntVector(at.x + dx, at.y + dy) for dx, dy in _STEP.values()}
+            taken = {values[other] for other in values if other in users and users[other] & near}
+            free = [value for value in range(_COLORS) if value not in taken]
+            if not free:
+                raise ValueError(f"colour '{root}' meets {len(taken)} others: more than the {_COLORS} of the hardware")
+            values[root] = free[0]
+        return values
+
+    # the generated layout
+
+    def text(self, empty_file):
+        lines = ["// Generated by SdkLayout.compile.", "layout {", f"  @set_rectangle({self.width}, {self.height});"]
+        for y in range(self.height):
+            for x in range(self.width):
+                at = IntVector(x, y)
+                region = self.occupied.get(at)
+                if region is None:
+                    lines.append(f'  @set_tile_code({x}, {y}, "{empty_file}", .{{}});')
+                else:
+                    params = region.params[IntVector(x - region.origin.x, y - region.origin.y)]
+                    fields = ", ".join(f".{name} = {self._literal(value)}" for name, value in params.items())
+                    lines.append(f'  @set_tile_code({x}, {y}, "{os.path.abspath(region.file)}", .{{ {fields} }});')
+                for root, positions in sorted(self.routes.get(at, {}).items()):
+                    lines.append(f"  @set_color_config({x}, {y}, @get_color({self.values[root]}), {self._config(root, at, positions)});")
+        lines.append("}\n")
+        return "\n".join(lines)
+
+    def _literal(self, value):
+        if isinstance(value, Color):
+            return f"@get_color({self.values[self._find(value.name)]})"
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return repr(value)
+
+    def _config(self, root, at, positions):
+        def side(routes):
+            return ".{ " + ", ".join(route.value for route in routes) + " }"
+        first = positions[0]
+        text = f".{{ .routes = .{{ .rx = {side(first.inputs)}, .tx = {side(first.outputs)} }}"
+        switches = []
+        for number, position in enumerate(positions[1:], 1):
+            rx_differs, tx_differs = set(position.inputs) != set(first.inputs), set(position.outputs) != set(first.outputs)
+            if rx_differs and tx_differs:
+                raise ValueError(f"colour '{root}' at ({at.x}, {at.y}): switch position {number} changes both its input and its "
+                                 "output; the hardware can change only one of them")
+            name, routes = ("rx", position.inputs) if rx_differs else ("tx", position.outputs)
+            switches.append(f".pos{number} = .{{ .{name} = {side(routes)} }}" if len(routes) != 1
+                            else f".pos{number} = .{{ .{name} = {routes[0].value} }}")
+        if switches:
+            text += ", .switches = .{ " + ", ".join(switches) + " }"
+        return text + " }"

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The host runtime: loads a compiled program onto the simulated fabric, copies data, launches functions."""
+import enum
+import os
+
+import numpy as np
+
+from cerebras.sdk.runtime import _sdkhost
+from cerebras.sdk.runtime.platform import (SdkCompileArtifacts, SdkExecutionPlatform, SdkTarget,
+                                           SimfabConfig, get_platform, get_simulator, get_system)
+from cerebras.sdk.runtime.sdklayout import (CodeRegion, Color, Edge, Port, Route, RoutingPosition,
+                                            SdkLayout, get_edge_routing)
+from cerebras.sdk.sdk_utils import cast_uint32
+
+__all__ = ["SdkRuntime", "MemcpyDataType", "MemcpyOrder", "Task", "SdkTarget", "SimfabConfig",
+           "SdkExecutionPlatform", "SdkCompileArtifacts", "get_platform", "get_simulator", "get_system",
+           "SdkLayout", "CodeRegion", "Color", "Edge", "Port", "Route", "RoutingPosition",
+           "get_edge_routing"]
+
+
+class MemcpyDataType(enum.Enum):
+    """Width of the elements on the PE; host arrays always hold one element in each 32-bit word."""
+    MEMCPY_16BIT = 0
+    MEMCPY_32BIT = 1
+
+
+class MemcpyOrder(enum.Enum):
+    """ROW_MAJOR: host index ((y*w)+x)*l+k. COL_MAJOR: host index ((k*h)+y)*w+x."""
+    ROW_MAJOR = 0
+    COL_MAJOR = 1
+
+
+class Task:
+    """A queued host operation. Its result is valid once it is done."""
+
+    def __init__(self, ticket):
+        self.ticket = ticket
+
+
+#: Runtimes that were stopped in this process, by absolute path of their program: read by debug_util.
+stopped_runtimes = {}
+
+
+class SdkRuntime:
+    """Drives one compiled program. Order of use: load(), run(), copies and launches, stop()."""
+
+    def __init__(self, artifacts, platform=None, *, cmaddr=None, suppress_simfab_trace=False,
+                 simfab_numthreads=None, msg_level="WARNING", memcpy_required=True, simulator=True):
+        if cmaddr:
+            raise RuntimeError(f"SdkRuntime: cmaddr '{cmaddr}' names a CS system; this runtime drives the simulated "
+                               "fabric only: leave cmaddr out")
+        bindir = artifacts.path if isinstance(artifacts, SdkCompileArtifacts) else os.fspath(artifacts)
+        self._bindir = os.path.abspath(bindir)
+        config = platform.config if platform is not None else None
+        threads = simfab_numthreads or (config.num_threads if config else 0) or 0
+        self._patches = artifacts.patches if isinstance(artifacts, SdkCompileArtifacts) else []
+        self._streams = artifacts.streams if isinstance(artifacts, SdkCompileArtifacts) else {}
+        self._runtime = _sdkhost.Runtime(self._bindir, int(threads), bool(memcpy_required))
+        self._pending = []  # keeps arrays of queued operations alive, and what to copy back
+        self._state = "new"
+        del suppress_simfab_trace, msg_level, simulator
+
+    def __enter__(self):
+        self.load()
+        self.run()
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if kind is None:
+            self.stop()
+
+    # life cycle
+
+    def load(self):
+        """Places the program on the fabric."""
+        self._need("new", "load()")
+        self._runtime.load()
+        for x, y, name, words in self._patches:
+            self._runtime.write_symbol(x, y, name, np.ascontiguousarray(words).view(np.uint8).ravel())
+        self._state = "loaded"
+
+    def run(self):
+        """Starts the fabric; from here on copies and launches are served."""
+        self._need("loaded", "run()")
+        self._runtime.run()
+        self._state = "running"
+
+    def stop(self):
+        """Finishes every queued operation, lets the fabric come to rest, and ends the run."""
+        self._need("running", "stop()")
+        try:
+            self._finish_all()
+        finally:
+            self._state = "stopped"
+            self._runtime.stop()
+        stopped_runtimes[self._bindir] = self
+
+    def _need(self, state, what):
+        if self._state != state:
+            order = {"new": "load() comes first", "loaded": "run() comes next",
+                     "running": "it is running already", "stopped": "it was stopped"}
+            raise RuntimeError(f"SdkRuntime.{what} is out of order: {order[self._state]}")
+
+    # names
+
+    def get_id(self, name):
+        """The id of an exported symbol, or the value of an exported colour."""
+        return self._runtime.symbol_id(name)
+
+    def get_port_id(self, name):
+        return self._streams[name]
+
+    def coord_logical_to_physical(self, coords):
+        """Fabric coordinates of a PE of the program rectangle."""
+        x0, y0 = self._runtime.offset()
+        return (coords[0] + x0, coords[1] + y0)
+
+    # copies
+
+    def memcpy_h2d(self, dest, src, px, py, w, h, elem_per_pe, *, streaming, data_type, order, nonblock):
+        """Copies w*h*elem_per_pe words to a symbol (copy mode) or onto a colour (streaming) of a rectangle of PEs."""
+        return self._h2d(dest, src, px, py, w, h, elem_per_pe, streaming, data_type, order, nonblock, 0)
+
+    def memcpy_h2d_colbcast(self, dest, src, px, py, w, h, elem_per_pe, *, streaming, data_type, order, nonblock):
+        """As memcpy_h2d with w*elem_per_pe words: every PE of a column gets the column's data."""
+        return self._h2d(dest, src, px, py, w, h, elem_per_pe, streaming, data_type, order, nonblock, 1)
+
+    def memcpy_h2d_rowbcast(self, dest, src, px, py, w, h, elem_per_pe, *, streaming, data_type, order, nonblock):
+        """As memcpy_h2d with h*elem_per_pe words: every PE of a row gets the row's data."""
+        return self._h2d(dest, src, px, py, w, h, elem_per_pe, streaming, data_type, order, nonblock, 2)
+
+    def memcpy_h2d_stride(self, dest, src, px, py, w, h, elem_per_pe, row_stride, col_stride, *, streaming, data_type,
+                          order, nonblock):
+        """As memcpy_h2d to every row_stride-th row and col_stride-th column, starting at (px, py)."""
+        words = self._words(src, w * h * elem_per_pe, "memcpy_h2d_stride")
+        last = None
+        for y in range(h):
+            for x in range(w):
+                if self._is_col_major(order):
+                    part = words.reshape(elem_per_pe, h, w)[:, y, x]
+                else:
+                    part = words.reshape(h, w, elem_per_pe)[y, x]
+                last = self._h2d(dest, np.ascontiguousarray(part), px + x * col_stride, py + y * row_stride, 1, 1,
+                                 elem_per_pe, streaming, data_type, order, True, 0)
+        return self._end(last, nonblock)
+
+    def memcpy_d2h(self, dest, src, px, py, w, h, elem_per_pe, *, streaming, data_type, order, nonblock):
+        """Copies a symbol (copy mode) or what arrives on a colour (streaming) of a rectangle of PEs to `dest`."""
+        self._need("running", "memcpy_d2h")
+        size = w * h * elem_per_pe
+        self._check_array(dest, size, "memcpy_d2h", writable=True)
+        buffer = np.zeros(size, np.uint32)
+        ticket = self._runtime.d2h(buffer, int(src), px, py, w, h, elem_per_pe, bool(streaming),
+                                   self._is_16bit(data_type), self._is_col_major(order))
+        self._pending.append((ticket, buffer, dest))
+        return self._end(Task(ticket), nonblock)
+
+    def _h2d(self, dest, src, px, py, w, h, elem_per_pe, streaming, data_type, order, nonblock, broadcast):
+        self._need("running", "memcpy_h2d")
+        size = (w * h, w, h)[broadcast] * elem_per_pe
+        words = self._words(src, size, "memcpy_h2d")
+        ticket = self._runtime.h2d(int(dest), words, px, py, w, h, elem_per_pe, bool(streaming),
+                                   self._is_16bit(data_type), self._is_col_major(order), broadcast)
+        return self._end(Task(ticket), nonblock)
+
+    @staticmethod
+    def _is_16bit(data_type):
+        if not isinstance(data_type, MemcpyDataType):
+            raise TypeError(f"data_type: expected a MemcpyDataType, got {data_type!r}")
+        return data_type is MemcpyDataType.MEMCPY_16BIT
+
+    @staticmethod
+    def _is_col_major(order):
+        if not isinstance(order, MemcpyOrder):
+            raise TypeError(f"order: expected a MemcpyOrder, got {order!r}")
+        return order is MemcpyOrder.COL_MAJOR
+
+    @staticmethod
+    def _check_array(array, size, what, writable=False):
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"{what}: expected a numpy array, got {type(array).__name__}")
+        if array.dtype.itemsize != 4:
+            raise TypeError(f"{what}: host arrays hold 32-bit words; this one holds {array.dtype} "
+                            "(widen 16-bit data with sdk_utils.input_array_to_u32)")
+        if array.size != size:
+            raise ValueError(f"{what}: the rectangle and elem_per_pe ask for {size} words, the array has {array.size}")
+        if not array.flags["C_CONTIGUOUS"]:
+            raise ValueError(f"{what}: the array must be contiguous in C order (use numpy.ascontiguousarray or ravel)")
+        if writable and not array.flags["WRITEABLE"]:
+            raise ValueError(f"{what}: the array is read-only")
+
+    def _words(self, src, size, what):
+        self._check_array(src, size, what)
+        return src.ravel().view(np.uint32)
+
+    # launches
+
+    def launch(self, name, *args, nonblock=False):
+        """Runs the exported function `name` on every PE of the program rectangle."""
+        self._need("running", f"launch('{name}')")
+        return self._end(Task(self._runtime.launch(name, [int(cast_uint32(a)) for a in args], self._kinds(args))), nonblock)
+
+    def call(self, name, args=(), nonblock=False):
+        """The older form of launch: the arguments as a list of 32-bit words."""
+        self._need("running", f"call('{name}')")
+        return self._end(Task(self._runtime.launch(name, [int(cast_uint32(a)) for a in args], None)), nonblock)
+
+    @staticmethod
+    def _kinds(args):
+        return [np.asarray(a).dtype.name if isinstance(a, np.generic) else type(a).__name__ for a in args]
+
+    # waiting
+
+    def is_task_done(self, task):
+        done = self._runtime.done(task.ticket)
+        if done:
+            self._collect()
+        return done
+
+    def task_wait(self, task):
+        self._runtime.wait(task.ticket)
+        self._collect()
+
+    def _end(self, task, nonblock):
+        if not nonblock and task is not None:
+            self.task_wait(task)
+        return task
+
+    def _finish_all(self):
+        self._runtime.wait_all()
+        self._collect()
+
+    def _collect(self):
+        """Hands the data of finished device-to-host copies to the arrays of the caller."""
+        waiting = []
+        for ticket, buffer, dest in self._pending:
+            if self._runtime.done(ticket):
+                flat = dest.reshape(-1).view(np.uint32)
+                flat[:] = buffer[:flat.size]
+            else:
+                waiting.append((ticket, buffer, dest))
+        self._pending = waiting
+
+    # streams of an SdkLayout program
+
+    def send(self, port, array, size=None, nonblock=False):
+        """Sends the words of `array` into an input stream."""
+        self._need("running", "send")
+        words = np.ascontiguousarray(array).ravel()
+        if words.dtype.itemsize == 2:
+            words = words.view(np.uint16).astype(np.uint32)
+        words = words.view(np.uint32)[:size]
+        return self._end(Task(self._runtime.send(self._stream(port), words)), nonblock)
+
+    def receive(self, port, array, size, nonblock=False):
+        """Receives `size` words from an output stream into `array` (32-bit elements, or 16-bit ones taken from the low halves)."""
+        self._need("running", "receive")
+        if array.size < size:
+            raise ValueError(f"receive: {size} words do not fit an array of {array.size}")
+        buffer = np.zeros(size, np.uint32)
+        ticket = self._runtime.receive(self._stream(port), buffer)
+        if array.dtype.itemsize == 4:
+            self._pending.append((ticket, buffer, array.reshape(-1)[:size]))
+        else:
+            raise TypeError(f"receive: expected an array of 32-bit elements, got {array.dtype}")
+        return self._end(Task(ticket), nonblock)
+
+    def receive_tofile(self, port, path, size, nonblock=False):
+        """As receive, into a file of raw little-endian words."""
+        array = np.zeros(size, np.uint32)
+        task = self.receive(port, array, size, nonblock=False)
+        array.tofile(path)
+        del nonblock
+        return task
+
+    def report_port_infos(self):
+        return dict(self._streams)
+
+    def _stream(self, port):
+        name = getattr(port, "name", port)
+        if name not in self._streams:
+            raise KeyError(f"no stream '{name}' in this program; known: {', '.join(self._streams) or 'none'}")
+        return self._streams[name]
+
+    # looking inside
+
+    def read_symbol(self, x, y, name, dtype="uint8"):
+        """The bytes of a symbol of the PE at fabric coordinates (x, y), as an array of `dtype`."""
+        return np.frombuffer(self._runtime.read_symbol(x, y, name), dtype=np.uint8).view(np.dtype(dtype)).copy()
+
+    def dump_core(self, path):
+        """Writes the memory of every PE, with the program's symbols, to `path`."""
+        if self._state == "new":
+            raise RuntimeError("SdkRuntime.dump_core: nothing is loaded yet: load() comes first")
+        self._runtime.dump_core(path)
+
+    dump_elf_core = dump_core
+
+    def cycles(self):
+        """The fabric's clock, in cycles of the cost model (an estimate, see `cslc --print-cost-model`)."""
+        return self._runtime.cycles()
+
+    def statistics(self):
+        """What the program did: cycles busy, stalled and idle, operations, wavelets, host traffic."""
+        return self._runtime.statistics()
