@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What drives a session: a script, a model in a workflow, an external program.
+#pragma once
+
+#include <string>
+
+#include "agent/toolbox.h"
+#include "base/error.h"
+#include "data/json.h"
+#include "store/session.h"
+
+namespace szarena::agent {
+
+// How an agent ended by itself.
+struct AgentEnd {
+  store::StopReason reason = store::StopReason::kSubmitted;
+  std::string detail;
+  store::Usage usage;  // wall_seconds is filled by the session runner
+};
+
+class Agent {
+ public:
+  Agent() = default;
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+  virtual ~Agent() = default;
+
+  // Who it is: kind ("scripted", "model", "program"), name, version, settings. Stored and reported.
+  virtual data::Json Identity() const = 0;
+  // From the prompt to the end, through the tools only. What a model says goes to the transcript.
+  virtual Result<AgentEnd> Run(const std::string& prompt, Toolbox& toolbox) = 0;
+};
+
+}  // namespace szarena::agent

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an agent is told about a verdict: enough to go on, nothing about hidden data.
+#pragma once
+
+#include <string>
+
+#include "data/json.h"
+#include "judge/verdict.h"
+
+namespace szarena::agent {
+
+// stage, runnable, decodable, correct, ranked, failed {stage, detail}, ratio, figures with the
+// baseline's beside them, floor fraction, flags, message.
+data::Json FeedbackJson(const judge::Verdict& verdict);
+
+// The same in a few lines.
+std::string FeedbackText(const judge::Verdict& verdict);
+
+}  // namespace szarena::agent

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Wires workspace, transcript, toolbox and store around an agent.
+#include "agent/session_runner.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "base/utc.h"
+#include "data/sha256.h"
+
+namespace szarena::agent {
+namespace fs = std::filesystem;
+namespace {
+
+using data::Json;
+
+// "szp-cpu-none-none-ladder-scripted-1": fit for a file name whatever the agent is called.
+std::string FileStem(const store::SessionKey& key) {
+  std::string stem = fmt::format("{}-{}-{}-{}-{}-{}-{}-{}", key.campaign, key.task, key.target,
+                                 key.source, key.tier, key.agent, key.workflow, key.trial);
+  for (char& c : stem) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || c == '.';
+    if (!plain) c = '_';
+  }
+  return stem;
+}
+
+Result<void> MakeFolder(const fs::path& folder) {
+  std::error_code fault;
+  fs::create_directories(folder, fault);
+  if (!fault) return {};
+  return Fail(ErrorCode::kIo,
+              fmt::format("cannot make folder '{}': {}", folder.string(), fault.message()));
+}
+
+// An empty workspace with the files to start from.
+Result<Workspace> PrepareWorkspace(const SessionPlan& plan, const std::string& stem) {
+  const fs::path folder = fs::path(plan.out_dir) / "workspaces" / stem;
+  std::error_code fault;
+  fs::remove_all(folder, fault);
+  SZARENA_TRY_VOID(MakeFolder(folder));
+  Workspace workspace(folder.string());
+  if (plan.start_files_dir.empty()) return workspace;
+  const Workspace source(plan.start_files_dir);
+  SZARENA_TRY(const auto files, source.List());
+  for (const WorkspaceFile& file : files) {
+    SZARENA_TRY(const std::string text, source.Read(file.path));
+    SZARENA_TRY_VOID(workspace.Write(file.path, text));
+  }
+  return workspace;
+}
+
+Json KeyJson(const store::SessionKey& key) {
+  return Json::Of({{"campaign", key.campaign},
+                   {"task", key.task},
+                   {"target", key.target},
+                   {"source", key.source},
+                   {"tier", key.tier},
+                   {"agent", key.agent},
+                   {"workflow", key.workflow},
+                   {"trial", key.trial}});
+}
+
+Json UsageJson(const store::Usage& usage) {
+  return Json::Of({{"wall_seconds", usage.wall_seconds},
+                   {"model_calls", usage.model_calls},
+                   {"tokens_in", usage.tokens_in},
+                   {"tokens_out", usage.tokens_out},
+                   {"tokens_reasoning", usage.tokens_reasoning},
+                   {"cost_usd", usage.cost_usd}});
+}
+
+AgentEnd EndOfError(const Error& error) {
+  const bool stopped = error.code == ErrorCode::kCancelled;
+  return {
+      stopped ? store::StopReason::kInterrupted : store::StopReason::kError, error.ToString(), {}};
+}
+
+struct Played {
+  AgentEnd end;
+  size_t attempts = 0;
+  std::optional<Error> error;  // what ended it, where the agent did not end by itself
+};
+
+// Everything between the session's first and last mark in the store. An Error: it could not start,
+// or the transcript could not be finished.
+Result<Played> Play(const SessionPlan& plan, const store::Session& session, int64_t id,
+                    Agent& agent, JudgePort& judge, store::Store& store,
+                    const SessionObserver& observer, std::stop_token stop) {
+  const std::string stem = FileStem(plan.key);
+  SZARENA_TRY_VOID(MakeFolder(fs::path(plan.out_dir) / "transcripts"));
+  SZARENA_TRY(Workspace workspace, PrepareWorkspace(plan, stem));
+  SZARENA_TRY(Transcript transcript,
+              Transcript::Create((fs::path(plan.out_dir) / session.transcript).string()));
+  SZARENA_TRY_VOID(transcript.Add("session", Json::Of({{"version", kTranscriptVersion},
+                                                       {"key", KeyJson(plan.key)},
+                                                       {"agent", session.agent}})));
+  SZARENA_TRY_VOID(transcript.Add(
+      "prompt", Json::Of({{"sha256", session.prompt_sha256}, {"text", plan.prompt}})));
+
+  Toolbox toolbox({.description = plan.description,
+                   .workspace = std::move(workspace),
+                   .judge = judge,
+                   .transcript = transcript,
+                   .budget = plan.budget,
+                   .stop = std::move(stop),
+                   .record = [&](const store::Attempt& attempt) -> Result<void> {
+                     SZARENA_TRY_VOID(store.AddAttempt(id, attempt));
+                     if (observer.on_attempt) observer.on_attempt(attempt);
+                     return {};
+                   },
+                   .on_call = observer.on_call});
+
+  const Result<AgentEnd> run = agent.Run(plan.prompt, toolbox);
+  Played played;
+  played.end = run ? *run : EndOfError(run.error());
+  played.end.usage.wall_seconds = toolbox.ElapsedSeconds();
+  played.attempts = toolbox.attempts().size();
+  if (!run) played.error = run.error();
+  const auto recorded =
+      transcript.Add("stop", Json::Of({{"reason", store::StopReasonName(played.end.reason)},
+                                       {"detail", played.end.detail},
+                                       {"usage", UsageJson(played.end.usage)}}));
+  if (!recorded && !played.error) return tl::unexpected(recorded.error());
+  return played;
+}
+
+}  // namespace
+
+Result<SessionOutcome> RunSession(const SessionPlan& plan, Agent& agent, JudgePort& judge,
+                                  store::Store& store, const SessionObserver& observer,
+                                  std::stop_token stop) {
+  store::Session session;
+  session.key = plan.key;
+  session.agent = agent.Identity();
+  session.prompt_sha256 = data::Sha256Hex(plan.prompt);
+  session.transcript = "transcripts/" + FileStem(plan.key) + ".jsonl";
+  session.started_at = UtcNow();
+  SZARENA_TRY(const int64_t id, store.BeginSession(session));
+
+  auto played = Play(plan, session, id, agent, judge, store, observer, std::move(stop));
+  if (!played) played = Played{EndOfError(played.error()), 0, played.error()};
+  SZARENA_TRY_VOID(store.EndSession(id, played->end.reason, played->end.detail, played->end.usage));
+  if (played->error) return tl::unexpected(*played->error);
+  return SessionOutcome{id, played->end.reason, played->attempts};
+}
+
+}  // namespace szarena::agent

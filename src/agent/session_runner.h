@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session from prompt to stop: workspace, transcript, store.
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "agent/agent.h"
+#include "agent/judge_port.h"
+#include "agent/toolbox.h"
+#include "base/error.h"
+#include "data/json.h"
+#include "store/store.h"
+
+namespace szarena::agent {
+
+struct SessionPlan {
+  store::SessionKey key;
+  std::string prompt;      // exactly as the agent gets it; its SHA-256 is stored
+  data::Json description;  // what describe_task answers
+  std::string out_dir;     // the results file's folder; workspaces/ and transcripts/ lie below it
+  std::string start_files_dir;  // copied into the workspace first; empty: nothing
+  Budget budget;
+};
+
+// Told what happens; for progress.
+struct SessionObserver {
+  std::function<void(std::string_view tool)> on_call;
+  std::function<void(const store::Attempt&)> on_attempt;
+};
+
+struct SessionOutcome {
+  int64_t id = 0;
+  store::StopReason stop = store::StopReason::kSubmitted;
+  size_t attempts = 0;
+};
+
+// Runs one session and stores it. What an unfinished run with the same key left is replaced.
+// On an Error the session is stored as ended ("error" or "interrupted") with what it had, and the
+// error is returned.
+Result<SessionOutcome> RunSession(const SessionPlan& plan, Agent& agent, JudgePort& judge,
+                                  store::Store& store, const SessionObserver& observer,
+                                  std::stop_token stop);
+
+}  // namespace szarena::agent

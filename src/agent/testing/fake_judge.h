@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A judge for tests: the verdict depends on what candidate.cpp says.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "agent/judge_port.h"
+#include "agent/workspace.h"
+
+namespace szarena::agent {
+
+// "bad" does not build; "slow" and anything else are measured, at 1 and 2 GB/s.
+class FakeJudge : public JudgePort {
+ public:
+  Result<judge::Verdict> Evaluate(const std::string& candidate_dir, Depth depth) override {
+    depths.push_back(depth);
+    if (before_answer) before_answer();
+    if (error) return tl::unexpected(*error);
+    const auto text = Workspace(candidate_dir).Read("candidate.cpp");
+    judge::Verdict verdict;
+    verdict.task = "szp";
+    verdict.target = "cpu";
+    verdict.candidate_sha256 = text ? *text : "none";
+    verdict.at(judge::Stage::kReceived).status = judge::StageStatus::kOk;
+    if (!text || *text == "bad") {
+      verdict.at(judge::Stage::kBuilt) = {judge::StageStatus::kFailed, 0.1, "expected ';'"};
+      return verdict;
+    }
+    for (auto& stage : verdict.stages) stage.status = judge::StageStatus::kOk;
+    const double gbs = *text == "slow" ? 1 : 2;
+    verdict.ratio = 8;
+    verdict.directions[0].candidate.emplace().host = judge::Figure{gbs, gbs, gbs, 10};
+    verdict.directions[0].baseline.emplace().host = judge::Figure{4, 4, 4, 10};
+    return verdict;
+  }
+
+  std::vector<Depth> depths;
+  std::function<void()> before_answer;
+  std::optional<Error> error;
+};
+
+}  // namespace szarena::agent
