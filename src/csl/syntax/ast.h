@@ -16,12 +16,11 @@
 #include <vector>
 
 #include "base/check.h"
+#include "csl/source/int128.h"
 #include "csl/source/names.h"
 #include "csl/source/source_map.h"
 
 namespace szarena::csl {
-
-__extension__ typedef unsigned __int128 UInt128;
 
 template <typename Tag>
 struct NodeId {
@@ -79,7 +78,7 @@ struct InitExpr { ExprId type; List<FieldInit> fields; };
 // ---- types
 struct ArrayTypeExpr { List<ExprId> dims; ExprId element; };              // [M, N]T
 struct PointerTypeExpr { bool is_many; bool is_const; ExprId pointee; };  // *T, *const T, [*]T, [*]const T
-struct FnTypeExpr { List<ExprId> params; ExprId result; };                // fn(A, B) R
+struct FnTypeExpr { List<ExprId> params; ExprId result; bool is_task = false; };  // fn(A, B) R, task(A) void
 enum class ContainerKind : uint8_t { kStruct, kUnion, kEnum };
 enum class ContainerLayout : uint8_t { kAuto, kExtern, kPacked };
 struct Member { Name name; ExprId type; ExprId value; Span span; };  // enum members have no type; value = explicit number or default
