@@ -3,6 +3,7 @@
 // through a table.
 #include "codec/szx/kernels.h"
 
+#define HWY_WANT_AVX3_DL 1  // the variant with VBMI2, left out by default
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "codec/szx/kernels_simd.cpp"
 #include <hwy/foreach_target.h>
@@ -129,9 +130,24 @@ struct CodeWeights {
 template <Real T>
 constexpr CodeWeights<T> kCodeWeights{};
 
+}  // namespace
+}  // namespace szarena::codec::szx::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
+#include "codec/szx/avx512-inl.h"
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace szarena::codec::szx::HWY_NAMESPACE {
+namespace {
+
 // WriteBlock for kBlockValues values. Touches up to kEncodeSlack bytes beyond the block.
 template <Real T, bool kExact>
 std::size_t FastWrite(const std::byte* values, const BlockPlan<T>& plan, std::uint8_t* out) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
+  return CompressingWrite<T, kExact>(values, plan, out);
+#else
   using Word = BitsOf<T>;
   const hn::ScalableTag<T> d;
   const hn::RebindToUnsigned<decltype(d)> du;
@@ -191,6 +207,7 @@ std::size_t FastWrite(const std::byte* values, const BlockPlan<T>& plan, std::ui
     }
   }
   return static_cast<std::size_t>(next - out);
+#endif
 }
 
 // ReadBlock for kBlockValues values, where MaxBlockBytes + kDecodeSlack bytes can be read.
