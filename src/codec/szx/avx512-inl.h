@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packing by the byte compression of AVX-512 VBMI2: 64 bytes a step. Included by kernels_simd.cpp, once for every
-// instruction set that has it.
+// Packing by the byte compression of AVX-512 VBMI2: 64 bytes a step. Included by kernels_simd.cpp,
+// once for every instruction set that has it.
 #include <immintrin.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -11,7 +11,8 @@ namespace {
 HWY_INLINE __m512i PairSums(__m512i a, __m512i b) {
   const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
   const __m512i odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
-  return _mm512_add_epi64(_mm512_permutex2var_epi64(a, even, b), _mm512_permutex2var_epi64(a, odd, b));
+  return _mm512_add_epi64(_mm512_permutex2var_epi64(a, even, b),
+                          _mm512_permutex2var_epi64(a, odd, b));
 }
 
 HWY_INLINE __m512i LoadBits(const std::byte* from) { return _mm512_loadu_si512(from); }
@@ -42,7 +43,8 @@ std::size_t CompressingWrite(const std::byte* values, const BlockPlan<T>& plan, 
   constexpr __mmask64 kEveryWord = sizeof(T) == 4 ? 0x1111111111111111U : 0x0101010101010101U;
   const int kept_bytes = (plan.required_bits + 7) / 8;
   const __m128i shift = _mm_cvtsi32_si128(8 * kept_bytes - plan.required_bits);
-  const __mmask64 kept = kEveryWord * static_cast<__mmask64>(((1 << kept_bytes) - 1) << (sizeof(T) - kept_bytes));
+  const __mmask64 kept =
+      kEveryWord * static_cast<__mmask64>(((1 << kept_bytes) - 1) << (sizeof(T) - kept_bytes));
   const __m512i weights = _mm512_load_si512(kCodeWeights<T>.bytes);
 
   out[0] = static_cast<std::uint8_t>(plan.required_bits);
@@ -57,10 +59,12 @@ std::size_t CompressingWrite(const std::byte* values, const BlockPlan<T>& plan, 
     __m512i differs, smeared;
     if constexpr (sizeof(T) == 4) {
       differs = _mm512_xor_si512(word, _mm512_alignr_epi32(word, before, 15));
-      smeared = _mm512_or_si512(differs, _mm512_or_si512(_mm512_srli_epi32(differs, 8), _mm512_srli_epi32(differs, 16)));
+      smeared = _mm512_or_si512(
+          differs, _mm512_or_si512(_mm512_srli_epi32(differs, 8), _mm512_srli_epi32(differs, 16)));
     } else {
       differs = _mm512_xor_si512(word, _mm512_alignr_epi64(word, before, 7));
-      smeared = _mm512_or_si512(differs, _mm512_or_si512(_mm512_srli_epi64(differs, 8), _mm512_srli_epi64(differs, 16)));
+      smeared = _mm512_or_si512(
+          differs, _mm512_or_si512(_mm512_srli_epi64(differs, 8), _mm512_srli_epi64(differs, 16)));
     }
     before = word;
     const __mmask64 own = _mm512_test_epi8_mask(smeared, smeared);
@@ -76,7 +80,8 @@ std::size_t CompressingWrite(const std::byte* values, const BlockPlan<T>& plan, 
     }
   } else {
     for (std::size_t v = 0; v < kVectors; v += 4) {
-      const __m512i quads = PairSums(PairSums(sums[v], sums[v + 1]), PairSums(sums[v + 2], sums[v + 3]));
+      const __m512i quads =
+          PairSums(PairSums(sums[v], sums[v + 1]), PairSums(sums[v + 2], sums[v + 3]));
       _mm_storel_epi64(reinterpret_cast<__m128i*>(codes + 2 * v), _mm512_cvtepi64_epi8(quads));
     }
   }

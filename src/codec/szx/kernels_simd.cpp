@@ -64,17 +64,29 @@ BlockPlan<T> FastPlan(const std::byte* values, const Bound<T>& bound) {
   const std::size_t lanes = hn::Lanes(d);
   constexpr BlockPlan<T> kExact = {.exact = true, .required_bits = Type<T>::kBits, .median = -T{0}};
 
+  // Two of each, so that steps need not wait for each other.
+  static_assert(kBlockValues % (2 * 64 / sizeof(T)) == 0);
   const auto zero = hn::Zero(d);
-  auto min_lanes = LoadValues<T>(values, 0);
-  auto max_lanes = min_lanes;
-  auto poison =
-      hn::MulAdd(min_lanes, zero, zero);  // becomes NaN with the first value that is not finite
-  for (std::size_t i = lanes; i < kBlockValues; i += lanes) {
-    const auto x = LoadValues<T>(values, i);
-    min_lanes = hn::Min(min_lanes, x);
-    max_lanes = hn::Max(max_lanes, x);
-    poison = hn::MulAdd(x, zero, poison);
+  auto min_even = LoadValues<T>(values, 0);
+  auto min_odd = LoadValues<T>(values, lanes);
+  auto max_even = min_even;
+  auto max_odd = min_odd;
+  auto poison_even =
+      hn::Mul(min_even, zero);  // becomes NaN with the first value that is not finite
+  auto poison_odd = hn::Mul(min_odd, zero);
+  for (std::size_t i = 2 * lanes; i < kBlockValues; i += 2 * lanes) {
+    const auto even = LoadValues<T>(values, i);
+    const auto odd = LoadValues<T>(values, i + lanes);
+    min_even = hn::Min(min_even, even);
+    min_odd = hn::Min(min_odd, odd);
+    max_even = hn::Max(max_even, even);
+    max_odd = hn::Max(max_odd, odd);
+    poison_even = hn::MulAdd(even, zero, poison_even);
+    poison_odd = hn::MulAdd(odd, zero, poison_odd);
   }
+  const auto min_lanes = hn::Min(min_even, min_odd);
+  const auto max_lanes = hn::Max(max_even, max_odd);
+  const auto poison = hn::Add(poison_even, poison_odd);
   if (!hn::AllTrue(d, hn::Eq(poison, zero))) return kExact;
   const T min = hn::GetLane(hn::MinOfLanes(d, min_lanes));
   const T max = hn::GetLane(hn::MaxOfLanes(d, max_lanes));
@@ -99,12 +111,18 @@ BlockPlan<T> FastPlan(const std::byte* values, const Bound<T>& bound) {
   const auto mask = hn::BitCast(
       d, hn::Set(du, static_cast<BitsOf<T>>(~BitsOf<T>{0} << (Type<T>::kBits - required_bits))));
   const auto medians = hn::Set(d, median);
-  auto worst = zero;
-  for (std::size_t i = 0; i < kBlockValues; i += lanes) {
+  const auto lost = [&](std::size_t i) HWY_ATTR {
     const auto x = LoadValues<T>(values, i);
     const auto restored = hn::Add(hn::And(hn::Sub(x, medians), mask), medians);
-    worst = hn::Max(worst, hn::Abs(hn::Sub(x, restored)));
+    return hn::Abs(hn::Sub(x, restored));
+  };
+  auto worst_even = zero;
+  auto worst_odd = zero;
+  for (std::size_t i = 0; i < kBlockValues; i += 2 * lanes) {
+    worst_even = hn::Max(worst_even, lost(i));
+    worst_odd = hn::Max(worst_odd, lost(i + lanes));
   }
+  const auto worst = hn::Max(worst_even, worst_odd);
   // Rounding is monotone: below the bound is within it, above is outside; only equality needs the
   // exact test.
   const T error = hn::GetLane(hn::MaxOfLanes(d, worst));
