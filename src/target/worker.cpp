@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/worker.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "base/check.h"
+#include "os/errno.h"
+#include "os/files.h"
+#include "sandbox/seccomp.h"
+
+namespace szarena::target {
+namespace {
+
+using os::Clock;
+using std::chrono::milliseconds;
+
+size_t Pages(size_t bytes) { return (bytes + os::PageSize() - 1) / os::PageSize(); }
+// A slot occupies at least one page, so that an empty one has an address of its own.
+size_t SlotPages(size_t bytes) { return std::max<size_t>(1, Pages(bytes)); }
+
+double Seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
+
+// Calls f(text of /proc/<pid>/task/<tid>/<file>) for every thread until it returns false.
+template <typename F>
+void ForEachThread(pid_t pid, const char* file, F f) {
+  const std::string folder = "/proc/" + std::to_string(pid) + "/task";
+  DIR* dir = opendir(folder.c_str());
+  if (dir == nullptr) return;
+  while (const dirent* entry = readdir(dir)) {  // NOLINT(concurrency-mt-unsafe)
+    if (entry->d_name[0] == '.') continue;
+    const std::string path = folder + "/" + entry->d_name + "/" + file;
+    const os::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    char text[1024];
+    const ssize_t got = fd ? read(fd.get(), text, sizeof text) : -1;
+    if (got > 0 && !f(std::string_view(text, static_cast<size_t>(got)))) break;
+  }
+  closedir(dir);
+}
+
+}  // namespace
+
+size_t InputBytesFor(std::span<const SlotSizes> slots) {
+  size_t pages = 1;
+  for (const SlotSizes& slot : slots) pages += SlotPages(slot.input) + 1;
+  return pages * os::PageSize();
+}
+
+size_t OutputBytesFor(std::span<const SlotSizes> slots) {
+  size_t pages = 1;
+  for (const SlotSizes& slot : slots) pages += SlotPages(slot.output) + 3;
+  return pages * os::PageSize();
+}
+
+Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& spec) {
+  Worker worker;
+  SZARENA_TRY(worker.control_, os::SharedMemory::Create("control", sizeof(Control), os::Sharing::kWritable));
+  SZARENA_TRY(worker.input_, os::SharedMemory::Create("input", spec.input_bytes, os::Sharing::kReadOnlyForOthers));
+  SZARENA_TRY(worker.output_, os::SharedMemory::Create("output", spec.output_bytes, os::Sharing::kWritable));
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) return os::FailErrno("cannot make a socket pair");
+  worker.doorbell_ = os::UniqueFd(ends[0]);
+  const os::UniqueFd theirs(ends[1]);
+  const int on = 1;
+  if (setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0) {
+    return os::FailErrno("cannot ask for credentials");
+  }
+  SZARENA_TRY(const os::UniqueFd filter, sandbox::MakeFilter(/*allow_fork=*/false));
+  SZARENA_TRY(const os::UniqueFd driver, os::MemoryFile("driver", spec.driver));
+  SZARENA_TRY(const os::UniqueFd library, os::MemoryFile("library", spec.library));
+
+  sandbox::Command command;
+  command.argv = {kDriverPath};
+  command.env = {{"OMP_NUM_THREADS", std::to_string(spec.threads)},
+                 {"OMP_WAIT_POLICY", "passive"},
+                 {"OMP_DYNAMIC", "false"}};
+  command.files = {{driver.get(), kDriverPath, 0555}, {library.get(), kLibraryPath, 0555}};
+  command.fds = {{theirs.get(), kDoorbellFd},
+                 {worker.control_.fd(), kControlFd},
+                 {worker.input_.fd(), kInputFd},
+                 {worker.output_.fd(), kOutputFd},
+                 {filter.get(), kFilterFd}};
+  command.limits.cpu_seconds = spec.cpu_seconds;
+  command.limits.address_space_bytes =
+      (8ull << 30) + 4 * (worker.input_.size() + worker.output_.size()) + 40 * spec.input_bytes;
+  command.limits.file_bytes = 1 << 20;
+  command.limits.tmp_bytes = 1 << 20;
+  command.limits.processes = 16 + 8 * static_cast<uint64_t>(spec.threads);
+  command.limits.open_files = 64;
+  command.output_limit = 64 << 10;
+  SZARENA_TRY(os::Process process, sandbox.Start(command));
+  worker.process_.emplace(std::move(process));
+  SZARENA_TRY_VOID(worker.Hello(spec.load_timeout));
+
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  cpu_set_t ours;
+  if (sched_getaffinity(0, sizeof ours, &ours) == 0) {
+    int taken = 0;
+    for (int cpu = 0; cpu < CPU_SETSIZE && taken < spec.threads; ++cpu) {
+      if (!CPU_ISSET(cpu, &ours)) continue;
+      CPU_SET(cpu, &allowed);
+      ++taken;
+    }
+    if (sched_setaffinity(worker.pid_, sizeof allowed, &allowed) < 0) {
+      return os::FailErrno("cannot choose the driver's processors");
+    }
+  }
+  worker.control().compressor = spec.compressor ? 1 : 0;
+  worker.control().need_backward = spec.need_backward ? 1 : 0;
+  SZARENA_TRY(worker.loaded_, worker.Command_(Command::kLoad, spec.load_timeout));
+  return worker;
+}
+
+Worker::~Worker() { Kill(); }
+
+// The driver's first message carries its process id as the kernel sees it from here. At that point only our own code has
+// run in it.
+Result<void> Worker::Hello(milliseconds timeout) {
+  const os::Deadline deadline = os::After(timeout);
+  for (;;) {
+    pollfd fds[2] = {{doorbell_.get(), POLLIN, 0}, {process_->pidfd(), POLLIN, 0}};
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return Fail(ErrorCode::kTimeout, "the driver did not start in time");
+    const int ready = poll(fds, 2, static_cast<int>(std::min<long long>(left, 100)));
+    if (ready < 0 && errno != EINTR) return os::FailErrno("cannot wait for the driver");
+    process_->Drain();
+    if (ready > 0 && (fds[0].revents & POLLIN) != 0) break;
+    if (ready > 0 && (fds[1].revents & POLLIN) != 0) {
+      SZARENA_TRY([[maybe_unused]] const bool ended, process_->Wait(deadline));
+      return Fail(ErrorCode::kUnavailable, "the driver did not start in the sandbox: " +
+                                               process_->result().status.ToString() + " " +
+                                               process_->result().err);
+    }
+  }
+  char byte = 0;
+  iovec part = {&byte, 1};
+  alignas(cmsghdr) char buffer[CMSG_SPACE(sizeof(ucred))];
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = buffer;
+  message.msg_controllen = sizeof buffer;
+  if (recvmsg(doorbell_.get(), &message, MSG_CMSG_CLOEXEC) != 1) return os::FailErrno("cannot hear the driver");
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_CREDENTIALS) {
+      ucred credentials;
+      std::memcpy(&credentials, CMSG_DATA(header), sizeof credentials);
+      pid_ = credentials.pid;
+    }
+  }
+  if (pid_ <= 1) return Fail(ErrorCode::kInternal, "the kernel did not tell the driver's process id");
+  pidfd_ = os::UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+  if (!pidfd_) return os::FailErrno("cannot open the driver's process descriptor");
+  const int off = 0;
+  setsockopt(doorbell_.get(), SOL_SOCKET, SO_PASSCRED, &off, sizeof off);
+  alive_ = true;
+  return Stop();
+}
+
+bool Worker::AllThreadsStopped() const {
+  bool any = false;
+  bool all = true;
+  ForEachThread(pid_, "stat", [&](std::string_view text) {
+    // "tid (name) S ...": the name may hold anything, the state follows the last parenthesis.
+    const size_t at = text.rfind(')');
+    const char state = at != std::string_view::npos && at + 2 < text.size() ? text[at + 2] : '?';
+    any = true;
+    all = state == 'T' || state == 'Z' || state == 'X';
+    return all;
+  });
+  return any && all;
+}
+
+Result<void> Worker::Stop() {
+  if (!alive_ || stopped_) return {};
+  if (syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGSTOP, nullptr, 0) < 0 && errno != ESRCH) {
+    return os::FailErrno("cannot stop the driver");
+  }
+  const os::Deadline deadline = os::After(milliseconds(5000));
+  while (!AllThreadsStopped()) {
+    pollfd gone = {pidfd_.get(), POLLIN, 0};
+    if (poll(&gone, 1, 0) > 0) {
+      alive_ = false;
+      return {};
+    }
+    if (Clock::now() > deadline) {
+      Kill();
+      return {};
+    }
+  }
+  stopped_ = true;
+  return {};
+}
+
+Result<Outcome> Worker::Command_(Command command, milliseconds timeout) {
+  SZARENA_CHECK(alive_, "the worker is gone");
+  Outcome outcome;
+  Control& page = control();
+  page.command = static_cast<uint32_t>(command);
+  page.command_ok = 0;
+  page.fault_signal = 0;
+  page.message[0] = '\0';
+  // Whatever the process sent without being asked.
+  char stale[64];
+  while (recv(doorbell_.get(), stale, sizeof stale, MSG_DONTWAIT) > 0) {
+  }
+  const char byte = 1;
+  if (send(doorbell_.get(), &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1) {
+    Kill();
+    outcome.ending = Ending::kCrashed;
+    outcome.message = "the candidate's process closed its connection to the judge";
+    return outcome;
+  }
+  const auto begin = Clock::now();
+  const os::Deadline deadline = begin + timeout;
+  stopped_ = false;
+  if (syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGCONT, nullptr, 0) < 0) {
+    return os::FailErrno("cannot resume the driver");
+  }
+  bool answered = false;
+  while (!answered) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) break;
+    pollfd fds[2] = {{doorbell_.get(), POLLIN, 0}, {pidfd_.get(), POLLIN, 0}};
+    const int ready = poll(fds, 2, static_cast<int>(std::min<long long>(left, 50)));
+    if (ready < 0 && errno != EINTR) return os::FailErrno("cannot wait for the driver");
+    if (ready > 0 && (fds[1].revents & POLLIN) != 0) {
+      alive_ = false;
+      break;
+    }
+    answered = ready > 0 && (fds[0].revents & POLLIN) != 0;
+    if (!answered) process_->Drain();
+  }
+  SZARENA_TRY_VOID(Stop());
+  outcome.seconds = Seconds(Clock::now() - begin);
+  process_->Drain();
+  if (!alive_) {
+    outcome.ending = Ending::kCrashed;
+    outcome.message = DescribeCrash();
+    Kill();
+    return outcome;
+  }
+  if (!answered) {
+    outcome.ending = Ending::kTimedOut;
+    outcome.message = fmt::format("no answer within {:.1f} s", Seconds(timeout));
+    Kill();
+    return outcome;
+  }
+  // The process is stopped: what is copied now cannot change any more.
+  const Control answer = page;
+  answers_.assign(answer.slots, answer.slots + layout_.size());
+  outcome.ok = answer.command_ok == 1;
+  if (!outcome.ok) {
+    outcome.message.assign(answer.message, strnlen(answer.message, sizeof answer.message));
+    if (outcome.message.empty()) outcome.message = "the driver reports a failure";
+  }
+  return outcome;
+}
+
+std::string Worker::DescribeCrash() {
+  const Control answer = control();
+  std::string how = "the candidate's process ended";
+  const Result<bool> ended = process_->Wait(os::After(milliseconds(2000)));
+  int number = static_cast<int>(answer.fault_signal);
+  if (ended && *ended) {
+    const os::ExitStatus& status = process_->result().status;
+    // The sandbox reports a signal as 128 + number.
+    if (status.exited && status.code > 128) number = status.code - 128;
+    if (status.exited && status.code <= 128) how += fmt::format(" with exit status {}", status.code);
+  }
+  if (number > 0 && number < 65) {
+    os::ExitStatus by_signal;
+    by_signal.signal = number;
+    how += " by " + by_signal.ToString();
+    if (number == SIGXCPU || number == SIGKILL) how += ": a limit of processor time or memory was reached";
+  }
+  if (number == SIGSEGV || number == SIGBUS) {
+    const uint64_t address = answer.fault_address;
+    const auto near = [&](const char* name, uint64_t base, uint64_t offset, uint64_t size) {
+      const uint64_t begin = base + offset;
+      const uint64_t slack = 1 << 20;
+      if (base == 0 || address + slack < begin || address > begin + size + slack) return false;
+      if (address < begin) {
+        how += fmt::format(", {} bytes before the {}", begin - address, name);
+      } else if (address >= begin + size) {
+        how += fmt::format(", {} bytes past the end of the {} ({} bytes)", address - begin - size, name, size);
+      } else {
+        how += fmt::format(", at byte {} of the {}, which is read-only", address - begin, name);
+      }
+      return true;
+    };
+    bool placed = false;
+    for (const Slot& slot : layout_) {
+      placed = near("input", answer.input_base, slot.input_offset, slot.input_size) ||
+               near("output buffer", answer.output_base, slot.output_offset, slot.output_size);
+      if (placed) break;
+    }
+    if (!placed) how += fmt::format(", at address {:#x}", address);
+  }
+  return how;
+}
+
+Result<Outcome> Worker::Prepare(const szarena_problem& problem, std::span<const SlotSizes> slots,
+                                bool flush_front, milliseconds timeout) {
+  SZARENA_CHECK(slots.size() <= kMaxSlots, "too many slots");
+  SZARENA_CHECK(InputBytesFor(slots) <= input_.size() && OutputBytesFor(slots) <= output_.size(),
+                "shared memory is too small for these slots");
+  const size_t page = os::PageSize();
+  layout_.assign(slots.size(), Slot{});
+  size_t in = 0;
+  size_t out = 0;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const size_t in_bytes = SlotPages(slots[i].input) * page;
+    const size_t out_bytes = SlotPages(slots[i].output) * page;
+    Slot& slot = layout_[i];
+    slot.input_size = slots[i].input;
+    slot.output_size = slots[i].output;
+    slot.input_offset = in + page + (flush_front ? 0 : in_bytes - slots[i].input);
+    slot.output_offset = out + 2 * page + (flush_front ? 0 : out_bytes - slots[i].output);
+    in += in_bytes + page;
+    out += out_bytes + 3 * page;
+  }
+  Control& target = control();
+  target.problem = problem;
+  target.first_slot = 0;
+  target.slot_count = static_cast<uint32_t>(slots.size());
+  std::copy(layout_.begin(), layout_.end(), target.slots);
+  return Command_(Command::kPrepare, timeout);
+}
+
+std::span<std::byte> Worker::input(size_t slot) const {
+  return input_.bytes().subspan(layout_[slot].input_offset, layout_[slot].input_size);
+}
+
+std::span<std::byte> Worker::output(size_t slot) const {
+  return output_.bytes().subspan(layout_[slot].output_offset, layout_[slot].output_size);
+}
+
+std::span<std::byte> Worker::guard_before(size_t slot) const {
+  const size_t page = os::PageSize();
+  const size_t begin = layout_[slot].output_offset;
+  const size_t from = begin / page * page - page;
+  return output_.bytes().subspan(from, begin - from);
+}
+
+std::span<std::byte> Worker::guard_after(size_t slot) const {
+  const size_t page = os::PageSize();
+  const size_t end = layout_[slot].output_offset + layout_[slot].output_size;
+  const size_t to = (end + page - 1) / page * page + page;
+  return output_.bytes().subspan(end, to - end);
+}
+
+Result<Outcome> Worker::Call(CallKind kind, milliseconds timeout) {
+  Control& target = control();
+  target.kind = static_cast<uint32_t>(kind);
+  target.first_slot = 0;
+  target.slot_count = static_cast<uint32_t>(layout_.size());
+  std::copy(layout_.begin(), layout_.end(), target.slots);
+  SZARENA_TRY(Outcome outcome, Command_(Command::kCall, timeout));
+  if (outcome.ok) {
+    for (const Slot& slot : answers_) {
+      if (slot.called != 1) {
+        outcome.ok = false;
+        outcome.message = "the driver says done before every call returned";
+      }
+    }
+  }
+  return outcome;
+}
+
+double Worker::ThreadSeconds() const {
+  double total = 0;
+  ForEachThread(pid_, "schedstat", [&](std::string_view text) {
+    total += 1e-9 * std::strtod(std::string(text).c_str(), nullptr);
+    return true;
+  });
+  return total;
+}
+
+Result<double> Worker::IdleSeconds(milliseconds time) {
+  SZARENA_CHECK(alive_, "the worker is gone");
+  const double before = ThreadSeconds();
+  stopped_ = false;
+  if (syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGCONT, nullptr, 0) < 0) {
+    return os::FailErrno("cannot resume the driver");
+  }
+  pollfd gone = {pidfd_.get(), POLLIN, 0};
+  poll(&gone, 1, static_cast<int>(time.count()));
+  SZARENA_TRY_VOID(Stop());
+  return alive_ ? ThreadSeconds() - before : 0.0;
+}
+
+int Worker::ThreadCount() const {
+  int count = 0;
+  ForEachThread(pid_, "stat", [&](std::string_view) {
+    ++count;
+    return true;
+  });
+  return count;
+}
+
+uint64_t Worker::PeakMemoryBytes() const {
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  std::string line;
+  while (std::getline(status, line)) {
+    if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
+  }
+  return 0;
+}
+
+void Worker::Kill() {
+  if (pidfd_) {
+    syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+    pollfd gone = {pidfd_.get(), POLLIN, 0};
+    poll(&gone, 1, 5000);
+    pidfd_.Reset();
+  }
+  if (process_) process_->Kill();
+  alive_ = false;
+}
+
+std::string Worker::TakeOutput() {
+  if (!process_) return "";
+  return process_->result().out + process_->result().err;
+}
+
+}  // namespace szarena::target

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Worker: one driver process in its own sandbox with one candidate loaded, stopped except while a command runs. Nothing the
+// process writes is trusted: time is taken here, from before it is resumed until all its threads are seen stopped.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/error.h"
+#include "os/process.h"
+#include "os/shared_memory.h"
+#include "sandbox/sandbox.h"
+#include "target/protocol.h"
+
+namespace szarena::target {
+
+struct WorkerSpec {
+  std::string driver;      // bytes of the driver program
+  std::string library;     // bytes of the candidate's library
+  bool compressor = true;  // which functions to look for
+  bool need_backward = true;
+  size_t input_bytes = 0;   // of shared memory, see LayOut
+  size_t output_bytes = 0;
+  int threads = 1;          // processors it may run on
+  std::chrono::milliseconds load_timeout{10000};
+  uint64_t cpu_seconds = 120;
+};
+
+// How a command ended.
+enum class Ending : uint8_t {
+  kDone,      // it came back; `message` is set where the driver says that it did not succeed
+  kCrashed,   // the process ended
+  kTimedOut,  // stopped by the judge
+};
+struct Outcome {
+  Ending ending = Ending::kDone;
+  bool ok = false;      // kDone and the driver reports success
+  std::string message;  // evidence fit to be shown
+  double seconds = 0;   // resumed to seen stopped
+};
+
+// Where one call's data lie. Sizes may be 0.
+struct SlotSizes {
+  size_t input = 0;
+  size_t output = 0;
+};
+
+// Bytes of shared memory that these slots need.
+size_t InputBytesFor(std::span<const SlotSizes> slots);
+size_t OutputBytesFor(std::span<const SlotSizes> slots);
+
+class Worker {
+ public:
+  // Starts the driver and loads the library. An Error is the environment's or our fault; a library that cannot be loaded
+  // is an outcome (`loaded()`), not an error.
+  static Result<Worker> Start(const sandbox::Sandbox& sandbox, const WorkerSpec& spec);
+
+  Worker(Worker&&) noexcept = default;
+  Worker& operator=(Worker&&) noexcept = default;
+  ~Worker();
+
+  const Outcome& loaded() const { return loaded_; }
+  bool alive() const { return alive_; }
+
+  // Lays the slots out (data flush with the end of their pages, or with the beginning where `flush_front`), maps them in the
+  // driver and lets the candidate size its workspace. Inputs and outputs are then this side's to fill.
+  Result<Outcome> Prepare(const szarena_problem& problem, std::span<const SlotSizes> slots,
+                          bool flush_front, std::chrono::milliseconds timeout);
+  std::span<std::byte> input(size_t slot) const;
+  std::span<std::byte> output(size_t slot) const;
+  // The guard pages before and after an output, and the padding between it and them.
+  std::span<std::byte> guard_before(size_t slot) const;
+  std::span<std::byte> guard_after(size_t slot) const;
+
+  // Makes one call per slot.
+  Result<Outcome> Call(CallKind kind, std::chrono::milliseconds timeout);
+  // What the candidate answered for a slot, copied after the process was stopped.
+  const Slot& answer(size_t slot) const { return answers_[slot]; }
+
+  // Lets the process run with nothing to do and says how much processor time it used: work left running shows.
+  Result<double> IdleSeconds(std::chrono::milliseconds time);
+  // Threads of the process now; 0 when it is gone.
+  int ThreadCount() const;
+  uint64_t PeakMemoryBytes() const;
+
+  // Ends the process and waits until it is gone.
+  void Kill();
+  // What the candidate printed (at most 64 kB each), after the end.
+  std::string TakeOutput();
+
+ private:
+  Worker() = default;
+  Control& control() const { return *reinterpret_cast<Control*>(control_.data()); }
+  Result<Outcome> Command_(Command command, std::chrono::milliseconds timeout);
+  Result<void> Hello(std::chrono::milliseconds timeout);
+  Result<void> Stop();
+  bool AllThreadsStopped() const;
+  double ThreadSeconds() const;
+  std::string DescribeCrash();
+
+  std::optional<os::Process> process_;
+  os::UniqueFd doorbell_;
+  os::SharedMemory control_;
+  os::SharedMemory input_;
+  os::SharedMemory output_;
+  pid_t pid_ = -1;        // of the driver itself, told by the kernel
+  os::UniqueFd pidfd_;
+  bool alive_ = false;
+  bool stopped_ = false;
+  Outcome loaded_;
+  std::vector<Slot> layout_;
+  std::vector<Slot> answers_;
+};
+
+}  // namespace szarena::target
