@@ -36,7 +36,7 @@ endif()
 
 add_library(szarena_warnings INTERFACE)
 target_compile_options(szarena_warnings INTERFACE
-  -Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor $<$<BOOL:${SZARENA_WERROR}>:-Werror>)
+  -Wall -Wextra -Wshadow -Wconversion $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> $<$<BOOL:${SZARENA_WERROR}>:-Werror>)
 
 # Arithmetic that must give the same bits on every target: no contraction, no fast-math.
 # Every codec, reference and simulator room links this.
