@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "codec/core/float_env.h"
 #include "codec/core/parallel.h"
 #include "codec/szx/block.h"
 #include "codec/szx/kernels.h"
@@ -385,6 +386,7 @@ Bytes AsBytes(std::span<const std::byte> payload) {
 
 Result<Placed> CompressInPlace(ConstArray values, const Params& params, std::span<std::byte> buffer,
                                unsigned threads) {
+  const DefaultFloatEnv float_env;
   const std::span<std::uint8_t> bytes(reinterpret_cast<std::uint8_t*>(buffer.data()),
                                       buffer.size());
   return values.dtype == DType::kF32 ? CompressTyped<float>(values, params, bytes, threads)
@@ -399,12 +401,14 @@ Result<std::uint64_t> Compress(ConstArray values, const Params& params,
 }
 
 Result<void> Decompress(std::span<const std::byte> payload, MutableArray values, unsigned threads) {
+  const DefaultFloatEnv float_env;
   return values.dtype == DType::kF32 ? DecompressTyped<float>(AsBytes(payload), values, threads)
                                      : DecompressTyped<double>(AsBytes(payload), values, threads);
 }
 
 Result<void> DecompressBlocks(std::span<const std::byte> payload, std::uint64_t count,
                               std::uint64_t first_block, MutableArray values) {
+  const DefaultFloatEnv float_env;
   return values.dtype == DType::kF32
              ? DecompressBlocksTyped<float>(AsBytes(payload), count, first_block, values)
              : DecompressBlocksTyped<double>(AsBytes(payload), count, first_block, values);
