@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "app/exit_code.h"
+#include "base/exit_code.h"
 #include "base/error.h"
 
 namespace CLI {

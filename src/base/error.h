@@ -10,7 +10,7 @@
 
 namespace szarena {
 
-// What kind of failure it is, so that a front end can choose an exit status (see app/exit_code.h).
+// What kind of failure it is, so that a front end can choose an exit status (see base/exit_code.h).
 enum class ErrorCode : unsigned char {
   kInvalidArgument,  // the caller or the user asked for something that has no meaning
   kNotFound,         // a named thing (file, task, symbol) does not exist

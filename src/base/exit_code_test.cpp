@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The documented statuses: scripts rely on these numbers.
-#include "app/exit_code.h"
+#include "base/exit_code.h"
 
 #include <gtest/gtest.h>
 
-namespace szarena::app {
+namespace szarena {
 namespace {
 
 TEST(ExitCode, DocumentedNumbers) {
@@ -18,4 +18,4 @@ TEST(ExitCode, DocumentedNumbers) {
 }
 
 }  // namespace
-}  // namespace szarena::app
+}  // namespace szarena

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From kinds of failure to exit statuses.
-#include "app/exit_code.h"
+#include "base/exit_code.h"
 
-namespace szarena::app {
+namespace szarena {
 
 ExitCode ExitCodeFor(ErrorCode code) {
   switch (code) {
@@ -23,4 +23,4 @@ ExitCode ExitCodeFor(ErrorCode code) {
   return ExitCode::kInternal;
 }
 
-}  // namespace szarena::app
+}  // namespace szarena

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace szarena::app {
+namespace szarena {
 
 enum class ExitCode : int {
   kDone = 0,
@@ -18,4 +18,4 @@ enum class ExitCode : int {
 // The status a program ends with after this kind of failure.
 ExitCode ExitCodeFor(ErrorCode code);
 
-}  // namespace szarena::app
+}  // namespace szarena
