@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills the tables.
+#include "report/grids.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/text.h"
+
+namespace szarena::report {
+namespace {
+
+std::string Capitalised(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z')
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+std::optional<double> MedianOf(const std::optional<judge::Figure>& figure) {
+  return figure ? std::optional(figure->median) : std::nullopt;
+}
+
+Cell Number(const std::optional<double>& value) {
+  return {Significant(value), value ? Tone::kPlain : Tone::kMuted, ""};
+}
+
+Cell SpeedupCell(const std::optional<double>& value) {
+  if (!value) return {std::string(kNone), Tone::kMuted, ""};
+  return {Times(value), *value < 0.97 ? Tone::kBad : Tone::kPlain, ""};
+}
+
+Cell ThroughputCell(const std::optional<judge::Figure>& figure) {
+  if (!figure) return {std::string(kNone), Tone::kMuted, ""};
+  return {Significant(figure->median), Tone::kPlain, ""};
+}
+
+// Directions that any step has a figure for; both where none has.
+std::vector<size_t> ShownDirections(const SessionView& view) {
+  std::vector<size_t> shown;
+  for (size_t d = 0; d < view.direction_names.size(); ++d) {
+    if (std::any_of(view.steps.begin(), view.steps.end(),
+                    [&](const Step& step) { return step.throughput[d].has_value(); })) {
+      shown.push_back(d);
+    }
+  }
+  if (shown.empty()) {
+    for (size_t d = 0; d < view.direction_names.size(); ++d) shown.push_back(d);
+  }
+  return shown;
+}
+
+std::string StepCaption(const SessionView& view) {
+  std::string caption =
+      fmt::format("{}: step-by-step {} throughput", view.title, LevelName(view.level));
+  if (view.basis == judge::Basis::kEstimated)
+    caption += " (estimated by the simulator's cost model)";
+  if (!view.measured_field.empty()) caption += fmt::format(". Field: {}", view.measured_field);
+  if (view.threads > 0)
+    caption += fmt::format(", {} thread{}", view.threads, view.threads == 1 ? "" : "s");
+  if (view.format == "free") caption += ". Own stream format: not comparable with strict results";
+  if (view.bound_policy == "legacy") caption += ". Legacy bound policy";
+  return caption + ".";
+}
+
+std::string PrintedInterval(const std::optional<stats::Interval>& interval) {
+  if (!interval) return "";
+  return fmt::format(" [{}, {}]", Significant(interval->low), Significant(interval->high));
+}
+
+}  // namespace
+
+Grid SummaryGrid(const Model& model) {
+  Grid grid;
+  grid.id = "summary";
+  grid.caption =
+      "Trials of each cell that had at least one runnable, decodable, correct and ranked attempt, "
+      "and "
+      "the best ranked attempt's speed relative to the baseline (geometric mean of both "
+      "directions, "
+      "median over trials).";
+  grid.columns = {{"Task"},
+                  {"Target"},
+                  {"Agent"},
+                  {"Tier"},
+                  {"Workflow"},
+                  {"Trials", true},
+                  {"Runnable", true},
+                  {"Decodable", true},
+                  {"Correct", true},
+                  {"Ranked", true},
+                  {"Best / baseline", true}};
+  for (const CellView& cell : model.cells) {
+    const auto count = [&](int64_t n) {
+      return Cell{fmt::format("{}/{}", n, cell.trials),
+                  n == cell.trials ? Tone::kGood : Tone::kPlain, ""};
+    };
+    grid.rows.push_back(
+        {{cell.key.task, Tone::kStrong, ""},
+         {cell.key.target, Tone::kPlain, ""},
+         {cell.key.agent, Tone::kPlain, ""},
+         {cell.key.tier == "none" ? std::string(kNone) : cell.key.tier, Tone::kPlain, ""},
+         {cell.key.workflow, Tone::kPlain, ""},
+         {std::to_string(cell.trials), Tone::kPlain, ""},
+         count(cell.runnable),
+         count(cell.decodable),
+         count(cell.correct),
+         count(cell.ranked),
+         {Times(cell.best_speedup) + PrintedInterval(cell.best_speedup_interval), Tone::kPlain,
+          ""}});
+  }
+  grid.footnote =
+      "runnable: both calls returned; decodable: the bound held and both decoders read both "
+      "streams; "
+      "correct: and real compression happened; ranked: and measured without a cheat flag. "
+      "Brackets: "
+      "95% bootstrap interval over trials; there is none for a single trial.";
+  return grid;
+}
+
+Grid StepGrid(const SessionView& view) {
+  Grid grid;
+  grid.id = "steps-" + Slug(view.title);
+  grid.caption = StepCaption(view);
+  const std::vector<size_t> shown = ShownDirections(view);
+  grid.columns = {{"Step", true}, {"Idea"}};
+  for (const size_t d : shown) {
+    grid.columns.push_back({Capitalised(view.direction_names[d]) + " GB/s", true});
+    grid.columns.push_back({"/ prev.", true});
+    grid.columns.push_back({"/ baseline", true});
+  }
+  for (const char* title : {"Ratio"}) grid.columns.push_back({title, true});
+  for (const char* title : {"Runnable", "Decodable", "Correct", "Ranked"})
+    grid.columns.push_back({title});
+  for (const Step& step : view.steps) {
+    std::string note;
+    if (!step.failed_stage.empty()) {
+      note = fmt::format("failed at '{}': {}", step.failed_stage, step.failed_detail);
+    }
+    std::vector<Cell> row = {{std::to_string(step.number), Tone::kStrong, ""},
+                             {step.idea.empty() ? step.label : step.idea, Tone::kPlain, note}};
+    for (const size_t d : shown) {
+      row.push_back(ThroughputCell(step.throughput[d]));
+      row.push_back(SpeedupCell(step.speedup_over_previous[d]));
+      const auto over_baseline = MedianOf(step.speedup_over_baseline[d]);
+      row.push_back({Times(over_baseline), over_baseline ? Tone::kPlain : Tone::kMuted, ""});
+    }
+    row.push_back(Number(step.ratio));
+    for (const bool value : {step.runnable, step.decodable, step.correct, step.ranked}) {
+      row.push_back(YesNo(value));
+    }
+    grid.rows.push_back(std::move(row));
+  }
+  grid.footnote = "GB/s: 1e9 uncompressed bytes per second, median";
+  if (view.samples > 0) grid.footnote += fmt::format(" of at least {} timed runs", view.samples);
+  grid.footnote +=
+      "; / prev.: over the ranked step before; / baseline: over our implementation, measured in "
+      "turn "
+      "with the candidate in the same run.";
+  return grid;
+}
+
+Grid EnvironmentGrid(const Model& model) {
+  Grid grid;
+  grid.id = "environment";
+  grid.caption = "Environment of the measurements.";
+  grid.columns = {{"What"}, {"Value"}};
+  const auto add = [&](const std::string& name, const std::string& value) {
+    grid.rows.push_back({{name, Tone::kPlain, ""}, {value, Tone::kPlain, ""}});
+  };
+  for (const data::JsonMember& member : model.campaign.environment.members()) {
+    const std::string* text = member.value.string();
+    add(member.key, text ? *text : member.value.Dump());
+  }
+  add("campaign", fmt::format("{} ({})", model.campaign.name, model.campaign.created_at));
+  add("report", fmt::format("szarena {}, {}", model.version, model.generated_at));
+  return grid;
+}
+
+Grid LongGrid(const Model& model) {
+  Grid grid;
+  grid.id = "long";
+  grid.columns = {{"task"},
+                  {"target"},
+                  {"source"},
+                  {"tier"},
+                  {"agent"},
+                  {"workflow"},
+                  {"trial"},
+                  {"step"},
+                  {"label"},
+                  {"idea"},
+                  {"stage"},
+                  {"runnable"},
+                  {"decodable"},
+                  {"correct"},
+                  {"ranked"},
+                  {"ratio"},
+                  {"max_error_over_bound"},
+                  {"direction"},
+                  {"level"},
+                  {"basis"},
+                  {"median_gbs"},
+                  {"q1_gbs"},
+                  {"q3_gbs"},
+                  {"samples"},
+                  {"speedup_over_previous"},
+                  {"speedup_over_baseline"},
+                  {"floor_fraction"}};
+  const auto number = [](const std::optional<double>& value) {
+    return Cell{value ? fmt::format("{}", *value) : "", Tone::kPlain, ""};
+  };
+  for (const SessionView& view : model.sessions) {
+    const store::SessionKey& key = view.session.key;
+    for (const Step& step : view.steps) {
+      for (size_t d = 0; d < view.direction_names.size(); ++d) {
+        std::vector<Cell> row;
+        for (const std::string& text :
+             {key.task, key.target, key.source, key.tier, key.agent, key.workflow,
+              std::to_string(key.trial), std::to_string(step.number), step.label, step.idea,
+              step.stage, std::to_string(step.runnable), std::to_string(step.decodable),
+              std::to_string(step.correct), std::to_string(step.ranked)}) {
+          row.push_back({text, Tone::kPlain, ""});
+        }
+        row.push_back(number(step.ratio));
+        row.push_back(number(step.max_error_over_bound));
+        row.push_back({view.direction_names[d], Tone::kPlain, ""});
+        row.push_back({std::string(LevelName(view.level)), Tone::kPlain, ""});
+        row.push_back({std::string(judge::BasisName(view.basis)), Tone::kPlain, ""});
+        const auto& figure = step.throughput[d];
+        row.push_back(number(MedianOf(figure)));
+        row.push_back(number(figure ? std::optional(figure->q1) : std::nullopt));
+        row.push_back(number(figure ? std::optional(figure->q3) : std::nullopt));
+        row.push_back({figure ? std::to_string(figure->samples) : "", Tone::kPlain, ""});
+        row.push_back(number(step.speedup_over_previous[d]));
+        row.push_back(number(MedianOf(step.speedup_over_baseline[d])));
+        row.push_back(number(step.floor_fraction[d]));
+        grid.rows.push_back(std::move(row));
+      }
+    }
+  }
+  return grid;
+}
+
+}  // namespace szarena::report

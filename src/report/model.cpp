@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builds the aggregates.
+#include "report/model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/utc.h"
+#include "stats/proportion.h"
+#include "stats/summary.h"
+
+namespace szarena::report {
+namespace {
+
+const std::optional<judge::Figure>& AtLevel(const judge::Throughput& throughput, Level level) {
+  switch (level) {
+    case Level::kKernel:
+      return throughput.kernel;
+    case Level::kDevice:
+      return throughput.device;
+    case Level::kHost:
+      return throughput.host;
+  }
+  return throughput.host;
+}
+
+// The level that all programs of a target have and that covers everything the call does:
+// device where there is one, else host, else kernel.
+Level ChooseLevel(const std::vector<store::Attempt>& attempts) {
+  for (const Level level : {Level::kDevice, Level::kHost, Level::kKernel}) {
+    for (const store::Attempt& attempt : attempts) {
+      for (const auto& direction : attempt.verdict.directions) {
+        if (direction.candidate && AtLevel(*direction.candidate, level)) return level;
+      }
+    }
+  }
+  return Level::kHost;
+}
+
+Step MakeStep(const store::Attempt& attempt, Level level) {
+  const judge::Verdict& verdict = attempt.verdict;
+  Step step;
+  step.number = attempt.number;
+  step.label = attempt.label;
+  step.idea = attempt.idea;
+  if (const auto reached = verdict.Reached()) step.stage = judge::StageName(*reached);
+  if (const auto failed = verdict.Failed()) {
+    step.failed_stage = judge::StageName(*failed);
+    step.failed_detail = verdict.at(*failed).detail;
+  }
+  step.runnable = verdict.runnable();
+  step.decodable = verdict.decodable();
+  step.correct = verdict.correct();
+  step.ranked = verdict.ranked();
+  step.ratio = verdict.ratio;
+  step.max_error_over_bound = verdict.max_error_over_bound;
+  step.psnr = verdict.psnr;
+  step.flags = verdict.flags;
+  for (size_t d = 0; d < verdict.directions.size(); ++d) {
+    const auto& direction = verdict.directions[d];
+    if (direction.candidate) step.throughput[d] = AtLevel(*direction.candidate, level);
+    step.speedup_over_baseline[d] = direction.speedup;
+    step.floor_fraction[d] = direction.floor_fraction;
+  }
+  return step;
+}
+
+void CompareWithPrevious(std::vector<Step>& steps) {
+  const Step* previous = nullptr;
+  for (Step& step : steps) {
+    if (!step.ranked) continue;
+    for (size_t d = 0; previous && d < step.throughput.size(); ++d) {
+      const auto& before = previous->throughput[d];
+      const auto& now = step.throughput[d];
+      if (before && now && before->median > 0) {
+        step.speedup_over_previous[d] = now->median / before->median;
+      }
+    }
+    previous = &step;
+  }
+}
+
+// Geometric mean of the step's speeds over its directions; nothing where it is not ranked.
+std::optional<double> Speed(const Step& step) {
+  if (!step.ranked) return std::nullopt;
+  std::vector<double> speeds;
+  for (const auto& figure : step.throughput) {
+    if (figure) speeds.push_back(figure->median);
+  }
+  return stats::GeometricMean(speeds);
+}
+
+std::optional<double> SpeedOverBaseline(const Step& step) {
+  std::vector<double> speedups;
+  for (const auto& figure : step.speedup_over_baseline) {
+    if (figure) speedups.push_back(figure->median);
+  }
+  return stats::GeometricMean(speedups);
+}
+
+std::optional<size_t> BestStep(const std::vector<Step>& steps) {
+  std::optional<size_t> best;
+  double best_speed = 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const auto speed = Speed(steps[i]);
+    if (speed && *speed > best_speed) {
+      best = i;
+      best_speed = *speed;
+    }
+  }
+  return best;
+}
+
+// The baseline was measured beside every attempt: the median of those medians and quartiles.
+std::optional<judge::Figure> SessionBaseline(const std::vector<store::Attempt>& attempts, size_t d,
+                                             Level level) {
+  std::vector<double> medians;
+  std::vector<double> q1s;
+  std::vector<double> q3s;
+  int samples = 0;
+  for (const store::Attempt& attempt : attempts) {
+    const auto& baseline = attempt.verdict.directions[d].baseline;
+    if (!baseline || !AtLevel(*baseline, level)) continue;
+    const judge::Figure& figure = *AtLevel(*baseline, level);
+    medians.push_back(figure.median);
+    q1s.push_back(figure.q1);
+    q3s.push_back(figure.q3);
+    samples += figure.samples;
+  }
+  if (medians.empty()) return std::nullopt;
+  return judge::Figure{*stats::Median(medians), *stats::Median(q1s), *stats::Median(q3s), samples};
+}
+
+// floor_fraction = copy time / own time, so a copy's speed is the own speed / floor_fraction.
+std::optional<double> SessionFloor(const std::vector<Step>& steps, size_t d) {
+  std::vector<double> speeds;
+  for (const Step& step : steps) {
+    const auto& fraction = step.floor_fraction[d];
+    if (step.correct && step.throughput[d] && fraction && *fraction > 0) {
+      speeds.push_back(step.throughput[d]->median / *fraction);
+    }
+  }
+  return stats::Median(speeds);
+}
+
+std::string Title(const store::SessionKey& key) {
+  std::string title = fmt::format("{} · {} · {}", key.task, key.target, key.agent);
+  if (key.tier != "none") title += " · " + key.tier;
+  if (key.source != "none") title += " · from " + key.source;
+  return title + fmt::format(" · trial {}", key.trial);
+}
+
+SessionView MakeView(store::Session session, const std::vector<store::Attempt>& attempts) {
+  SessionView view;
+  view.title = Title(session.key);
+  view.level = ChooseLevel(attempts);
+  for (size_t d = 0; d < view.direction_names.size(); ++d) {
+    view.direction_names[d] =
+        judge::DirectionName(session.key.task, static_cast<judge::Direction>(d));
+    view.baseline[d] = SessionBaseline(attempts, d, view.level);
+  }
+  for (const store::Attempt& attempt : attempts) {
+    view.steps.push_back(MakeStep(attempt, view.level));
+    const judge::Verdict& verdict = attempt.verdict;
+    view.format = verdict.format;
+    view.bound_policy = verdict.bound_policy;
+    if (!verdict.measured_field.empty()) view.measured_field = verdict.measured_field;
+    view.threads = std::max(view.threads, verdict.threads);
+    for (size_t d = 0; d < verdict.directions.size(); ++d) {
+      const auto& candidate = verdict.directions[d].candidate;
+      if (candidate) view.basis = candidate->basis;
+      const auto& figure = view.steps.back().throughput[d];
+      if (figure)
+        view.samples =
+            view.samples == 0 ? figure->samples : std::min(view.samples, figure->samples);
+    }
+  }
+  CompareWithPrevious(view.steps);
+  for (size_t d = 0; d < view.floor_gbs.size(); ++d)
+    view.floor_gbs[d] = SessionFloor(view.steps, d);
+  view.best = BestStep(view.steps);
+  view.session = std::move(session);
+  return view;
+}
+
+bool SameCell(store::SessionKey a, store::SessionKey b) {
+  a.trial = b.trial = 1;
+  return a == b;
+}
+
+std::vector<CellView> MakeCells(const std::vector<SessionView>& sessions) {
+  std::vector<CellView> cells;
+  std::vector<std::vector<double>> speedups;
+  for (const SessionView& view : sessions) {
+    auto cell = std::find_if(cells.begin(), cells.end(), [&](const CellView& known) {
+      return SameCell(known.key, view.session.key);
+    });
+    if (cell == cells.end()) {
+      cells.emplace_back().key = view.session.key;
+      speedups.emplace_back();
+      cell = cells.end() - 1;
+    }
+    const auto any = [&](bool Step::* column) {
+      return std::any_of(view.steps.begin(), view.steps.end(),
+                         [&](const Step& step) { return step.*column; });
+    };
+    ++cell->trials;
+    cell->runnable += any(&Step::runnable);
+    cell->decodable += any(&Step::decodable);
+    cell->correct += any(&Step::correct);
+    cell->ranked += any(&Step::ranked);
+    if (const Step* best = view.best_step()) {
+      if (const auto speedup = SpeedOverBaseline(*best)) {
+        speedups[static_cast<size_t>(cell - cells.begin())].push_back(*speedup);
+      }
+    }
+  }
+  for (size_t i = 0; i < cells.size(); ++i) {
+    cells[i].ranked_interval = stats::Wilson(cells[i].ranked, cells[i].trials);
+    cells[i].best_speedup = stats::Median(speedups[i]);
+    cells[i].best_speedup_interval = stats::BootstrapMedian(speedups[i]);
+  }
+  return cells;
+}
+
+// Identical medians in different steps point to a measurement that does not see the program.
+void WarnOfIdenticalTimes(const SessionView& view, std::vector<std::string>& warnings) {
+  for (size_t d = 0; d < view.direction_names.size(); ++d) {
+    std::map<double, std::vector<int64_t>> by_median;
+    for (const Step& step : view.steps) {
+      if (step.throughput[d]) by_median[step.throughput[d]->median].push_back(step.number);
+    }
+    for (const auto& [median, numbers] : by_median) {
+      if (numbers.size() < 2) continue;
+      warnings.push_back(fmt::format("{}: steps {} have the identical {} figure of {} GB/s",
+                                     view.title, fmt::join(numbers, ", "), view.direction_names[d],
+                                     median));
+    }
+  }
+}
+
+void WarnOfFlags(const SessionView& view, std::vector<std::string>& warnings) {
+  std::map<std::string, std::vector<int64_t>> steps_by_flag;
+  std::map<std::string, std::string> first_detail;
+  for (const Step& step : view.steps) {
+    for (const judge::Flag& flag : step.flags) {
+      steps_by_flag[flag.name].push_back(step.number);
+      first_detail.try_emplace(flag.name, flag.detail);
+    }
+  }
+  for (const auto& [flag, steps] : steps_by_flag) {
+    warnings.push_back(fmt::format("{}: flag '{}' at step {}: {}", view.title, flag,
+                                   fmt::join(steps, ", "), first_detail[flag]));
+  }
+}
+
+std::vector<std::string> FindWarnings(const Model& model) {
+  std::vector<std::string> warnings;
+  if (!model.campaign.complete) {
+    warnings.emplace_back("this campaign is not complete: sessions of its plan are missing");
+  }
+  for (const SessionView& view : model.sessions) {
+    if (!view.session.stop) {
+      warnings.push_back(view.title + ": the session has not ended, or was killed");
+    } else if (*view.session.stop == store::StopReason::kError ||
+               *view.session.stop == store::StopReason::kInterrupted) {
+      warnings.push_back(fmt::format("{}: ended by '{}': {}", view.title,
+                                     store::StopReasonName(*view.session.stop),
+                                     view.session.stop_detail));
+    }
+    WarnOfIdenticalTimes(view, warnings);
+    WarnOfFlags(view, warnings);
+  }
+  return warnings;
+}
+
+}  // namespace
+
+std::string_view LevelName(Level level) {
+  switch (level) {
+    case Level::kKernel:
+      return "kernel";
+    case Level::kDevice:
+      return "device";
+    case Level::kHost:
+      return "host";
+  }
+  return "host";
+}
+
+Result<Model> BuildModel(store::Store& store, const std::string& name, const std::string& version) {
+  SZARENA_TRY(const std::vector<store::Campaign> campaigns, store.Campaigns());
+  const auto campaign = std::find_if(
+      campaigns.rbegin(), campaigns.rend(),
+      [&](const store::Campaign& candidate) { return name.empty() || candidate.name == name; });
+  if (campaign == campaigns.rend()) {
+    return Fail(ErrorCode::kNotFound,
+                name.empty() ? fmt::format("'{}' holds no campaign", store.path())
+                             : fmt::format("'{}' holds no campaign '{}'", store.path(), name));
+  }
+  Model model;
+  model.campaign = *campaign;
+  model.store_path = store.path();
+  model.generated_at = UtcNow();
+  model.version = version;
+  SZARENA_TRY(std::vector<store::Session> sessions, store.Sessions(campaign->name));
+  for (store::Session& session : sessions) {
+    SZARENA_TRY(const std::vector<store::Attempt> attempts, store.Attempts(session.id));
+    model.sessions.push_back(MakeView(std::move(session), attempts));
+  }
+  std::stable_sort(
+      model.sessions.begin(), model.sessions.end(), [](const SessionView& a, const SessionView& b) {
+        const auto& left = a.session.key;
+        const auto& right = b.session.key;
+        return std::tie(left.target, left.task, left.agent, left.tier, left.trial) <
+               std::tie(right.target, right.task, right.agent, right.tier, right.trial);
+      });
+  model.cells = MakeCells(model.sessions);
+  model.warnings = FindWarnings(model);
+  return model;
+}
+
+}  // namespace szarena::report
