@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 
 #include "base/error.h"
@@ -33,14 +34,16 @@ class Pairs {
   Pair At(std::uint64_t i) const {
     const T x = Load<T>(original_ + i * sizeof(T));
     const T y = Load<T>(decompressed_ + i * sizeof(T));
-    const bool same = x == y || (std::isnan(x) && std::isnan(y));
-    const bool is_fill = fill_ && (x == *fill_ || (std::isnan(x) && std::isnan(*fill_)));
+    const bool is_fill = fill_ && SameBits(x, *fill_);
+    const bool same = is_fill ? SameBits(x, y) : x == y || (std::isnan(x) && std::isnan(y));
     const bool finite = std::isfinite(x);
     const bool counts = finite && std::isfinite(y) && !is_fill;
     return {x, y, counts, !counts && !same, is_fill, !finite};
   }
 
  private:
+  static bool SameBits(T a, T b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+
   const std::byte* original_;
   const std::byte* decompressed_;
   std::optional<T> fill_;

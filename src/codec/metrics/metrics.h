@@ -64,11 +64,11 @@ Result<ErrorStats> CompareErrors(ConstArray original, ConstArray decompressed,
 
 // Mean structural similarity (Wang et al. 2004) over all windows of 7 x 7 values (7 in one
 // dimension; in three, those of every slice along the slowest one; a shorter dimension shortens the
-// window), uniform weights, sample covariance, K1 = 0.01, K2 = 0.03, dynamic range = max - min of
-// the original: scikit-image's structural_similarity with win_size
-// 7. Windows that hold an element which does not count (see above) are left out. Nothing where no
-// window is left or the original's range is 0 (then 1 where no value differs). `dims`: 1 to 3
-// entries, slowest first, whose product is the arrays' length; else kInvalidArgument.
+// window), one value apart, with uniform weights, sample variances, K1 = 0.01, K2 = 0.03 and the
+// original's max - min as dynamic range. Windows that hold an element which does not count (see
+// above) are left out. Nothing where no window is left or the original's range is 0 (then 1 where
+// no value differs). `dims`: 1 to 3 entries, slowest first, whose product is the arrays' length;
+// else kInvalidArgument.
 Result<std::optional<double>> Ssim(ConstArray original, ConstArray decompressed,
                                    std::span<const std::uint64_t> dims, const Options& options);
 
