@@ -20,11 +20,11 @@ uint64_t EncodeBlocks(const std::byte* values, uint64_t blocks, const Quantiser<
 uint64_t EncodeBlocks(const std::byte* values, uint64_t blocks, const Quantiser<double>& quantiser,
                       Mode mode, std::byte* rates, std::byte* payload);
 
-// Decodes `blocks` whole blocks with valid rate bytes whose payloads are all present. Reads and writes
-// nothing else. Equals DecodeBlock bit for bit.
-void DecodeBlocks(const std::byte* rates, const std::byte* payload, uint64_t blocks,
-                  const Quantiser<float>& quantiser, Mode mode, std::byte* values);
-void DecodeBlocks(const std::byte* rates, const std::byte* payload, uint64_t blocks,
-                  const Quantiser<double>& quantiser, Mode mode, std::byte* values);
+// Decodes `blocks` whole blocks with valid rate bytes whose payloads are all present before `end`. Reads
+// nothing at or behind `end`, writes nothing else. Equals DecodeBlock bit for bit.
+void DecodeBlocks(const std::byte* rates, const std::byte* payload, const std::byte* end,
+                  uint64_t blocks, const Quantiser<float>& quantiser, Mode mode, std::byte* values);
+void DecodeBlocks(const std::byte* rates, const std::byte* payload, const std::byte* end,
+                  uint64_t blocks, const Quantiser<double>& quantiser, Mode mode, std::byte* values);
 
 }  // namespace szarena::codec::szp

@@ -166,12 +166,12 @@ Result<Layout> ReadLayout(std::span<const std::byte> payload, uint64_t count, DT
   return layout;
 }
 
-// Decodes `blocks` blocks into `count` values, the last block maybe short.
+// Decodes `count` values, the last block maybe short; `end` is the whole payload's.
 template <Real T>
-void DecodeChunk(const std::byte* rates, const std::byte* payload, uint64_t count,
-                 const Quantiser<T>& quantiser, Mode mode, std::byte* values) {
+void DecodeChunk(const std::byte* rates, const std::byte* payload, const std::byte* end,
+                 uint64_t count, const Quantiser<T>& quantiser, Mode mode, std::byte* values) {
   const uint64_t whole = count / kBlock;
-  DecodeBlocks(rates, payload, whole, quantiser, mode, values);
+  DecodeBlocks(rates, payload, end, whole, quantiser, mode, values);
   if (count % kBlock == 0) return;
   const SizeTable sizes = MakeSizeTable(kDTypeOf<T>, mode);
   for (uint64_t b = 0; b < whole; ++b) payload += sizes[std::to_integer<uint8_t>(rates[b])];
@@ -210,8 +210,8 @@ Result<void> Decompress(std::span<const std::byte> payload, const Params& params
     ForEachChunk(threads, layout.starts.size() - 1, [&](uint64_t chunk) {
       const uint64_t first = chunk * kChunkBlocks;
       const uint64_t count = std::min(kChunkBlocks * kBlock, values.count - first * kBlock);
-      DecodeChunk<T>(payload.data() + first, payload.data() + layout.starts[chunk], count,
-                     quantiser, params.mode, values.data + first * kBlock * sizeof(T));
+      DecodeChunk<T>(payload.data() + first, payload.data() + layout.starts[chunk],
+                     payload.data() + payload.size(), count, quantiser, params.mode, values.data + first * kBlock * sizeof(T));
     });
   });
   return {};
@@ -239,7 +239,8 @@ Result<void> DecompressBlocks(std::span<const std::byte> payload, uint64_t count
     for (uint64_t b = chunk * kChunkBlocks; b < first_block; ++b) {
       at += sizes[std::to_integer<uint8_t>(payload[b])];
     }
-    DecodeChunk<T>(payload.data() + first_block, at, values.count, quantiser, params.mode,
+    DecodeChunk<T>(payload.data() + first_block, at, payload.data() + payload.size(), values.count,
+                   quantiser, params.mode,
                    values.data);
   });
   return {};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codec/core/testing/sample_data.h"
+#include "codec/core/testing/simd_targets.h"
 #include "codec/szp/format.h"
 #include "codec/szp/reference.h"
 
@@ -30,6 +31,12 @@ bool TryDecode(const std::vector<std::byte>& bytes, uint64_t count, const Params
     std::memset(b.data(), 0xC3, count * sizeof(T));
   }
   const auto fast = Decompress(view, params, ArrayOf(std::span<T>(a)), 2);
+  codec::testing::ForEachSimdTarget([&](const char* target) {
+    std::vector<T> c(count, T{1});
+    ASSERT_EQ(Decompress(view, params, ArrayOf(std::span<T>(c))).has_value(), fast.has_value());
+    if (!fast || count == 0) return;
+    ASSERT_EQ(std::memcmp(a.data(), c.data(), count * sizeof(T)), 0) << target;
+  });
   const auto slow = ReferenceDecompress(view, params, ArrayOf(std::span<T>(b)));
   EXPECT_EQ(fast.has_value(), slow.has_value());
   if (!fast) {

@@ -15,11 +15,13 @@
 #include <vector>
 
 #include "codec/core/testing/sample_data.h"
+#include "codec/core/testing/simd_targets.h"
 #include "codec/szp/reference.h"
 
 namespace szarena::codec::szp {
 namespace {
 
+using codec::testing::ForEachSimdTarget;
 using codec::testing::kSampleKinds;
 using codec::testing::SampleData;
 
@@ -91,19 +93,25 @@ TYPED_TEST_SUITE(SzpTyped, Types);
 
 TYPED_TEST(SzpTyped, HoldsTheBoundEverywhere) {
   constexpr uint64_t kLengths[] = {0, 1, 2, 31, 32, 33, 63, 96, 129, 1000, 32 * 1024 + 17};
-  for (const auto kind : kSampleKinds) {
-    for (const uint64_t n : kLengths) {
-      const auto v = SampleData<TypeParam>(kind, n, n);
-      for (const double eb : {0.0, 1e-46, 1e-42, 1e-35, 1e-8, 1e-3, 0.5, 1.0, 1e30}) {
-        for (const Mode mode : {Mode::kFixed, Mode::kPlain, Mode::kOutlier}) {
-          if (n > 2000 && eb != 1e-3 && eb != 0.5) continue;
-          CheckRoundTrip<TypeParam>(v, {.eb = eb, .mode = mode},
-                                    fmt::format("{} n={} eb={} {}", kind, n, eb, ModeName(mode)));
+  int targets = 0;
+  ForEachSimdTarget([&](const char* target) {
+    ++targets;
+    for (const auto kind : kSampleKinds) {
+      for (const uint64_t n : kLengths) {
+        const auto v = SampleData<TypeParam>(kind, n, n);
+        for (const double eb : {0.0, 1e-46, 1e-42, 1e-35, 1e-8, 1e-3, 0.5, 1.0, 1e30}) {
+          for (const Mode mode : {Mode::kFixed, Mode::kPlain, Mode::kOutlier}) {
+            if (n > 2000 && eb != 1e-3 && eb != 0.5) continue;
+            CheckRoundTrip<TypeParam>(
+                v, {.eb = eb, .mode = mode},
+                fmt::format("{} {} n={} eb={} {}", target, kind, n, eb, ModeName(mode)));
+          }
         }
+        if (this->HasFatalFailure()) return;
       }
-      if (this->HasFatalFailure()) return;
     }
-  }
+  });
+  EXPECT_GE(targets, 2);
 }
 
 TYPED_TEST(SzpTyped, PropertyAnyBitsAnyBound) {
