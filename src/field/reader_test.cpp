@@ -6,6 +6,7 @@
 #include <hdf5.h>
 #include <netcdf.h>
 
+#include <atomic>
 #include <cstring>
 #include <fstream>
 
@@ -360,7 +361,7 @@ TEST(IsolatedTest, CrashesAndLoopsBecomeErrors) {
   EXPECT_EQ(crashed.error().code, ErrorCode::kCorrupt);
   EXPECT_THAT(crashed.error().message, HasSubstr("'a.h5' is malformed"));
   auto looped = ReadIsolated("a.h5", 0, []() -> Result<Field> {
-    for (volatile int i = 0;; i = i + 1) {
+    for (std::atomic<int> i = 0;; ++i) {
     }
   });
   ASSERT_FALSE(looped.has_value());
