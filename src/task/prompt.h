@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The prompt exactly as an agent gets it, put together from the pieces under tasks/.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "task/task.h"
+
+namespace szarena::task {
+
+// Pieces, in this order (each is a file; a tier's own pieces are given to it and the tiers above):
+//   tasks/prompt/role.md                       every tier
+//   tasks/<task>/description.md                every tier
+//   tasks/prompt/target_<target>.md            every tier: language, build line, contract's name
+//   tasks/prompt/architecture_<target>.md      knowledgeable, expert
+//   tasks/<task>/parallelism.md                knowledgeable, expert
+//   tasks/<task>/expert_<target>.md            expert
+//   tasks/prompt/rules.md                      every tier: what counts as right, what is measured
+//   the contract, the format specification, the source to start from (verbatim)
+// A task that lacks one of the tier's pieces is kNotFound, never a shorter prompt.
+Result<std::string> ComposePrompt(const std::string& root, const Task& task, Target target,
+                                  Tier tier, Source source = Source::kNone);
+
+// Identity of a prompt: SHA-256 of its bytes, hexadecimal.
+std::string PromptHash(const std::string& prompt);
+
+}  // namespace szarena::task

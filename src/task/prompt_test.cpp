@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "task/prompt.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "task/testing/small_root.h"
+
+namespace szarena::task {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kRoot = SZARENA_SOURCE_DIR;
+
+// Lines of a piece that carry meaning.
+std::vector<std::string> Lines(const std::string& path) {
+  std::istringstream text(*ReadTextFile(path));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) {
+    if (line.size() > 20) lines.push_back(line);
+  }
+  EXPECT_FALSE(lines.empty()) << path;
+  return lines;
+}
+
+TEST(PromptTest, TiersAddAndNeverLeakUpwards) {
+  const auto names = *ListTasks(kRoot);
+  for (const std::string& name : names) {
+    Task task = *LoadTask(kRoot, name);
+    if (task.kind == Kind::kCompressor) continue;
+    for (Target target : kTargets) {
+      std::string suffix = std::string(TargetName(target)) + ".md";
+      std::vector<std::string> knowledgeable = Lines(kRoot + "/tasks/prompt/architecture_" + suffix);
+      for (const auto& line : Lines(task.folder + "/parallelism.md")) knowledgeable.push_back(line);
+      std::vector<std::string> expert = Lines(task.folder + "/expert_" + suffix);
+      for (Tier tier : kTiers) {
+        auto prompt = ComposePrompt(kRoot, task, target, tier);
+        ASSERT_TRUE(prompt.has_value()) << prompt.error().ToString();
+        for (const auto& line : Lines(task.folder + "/description.md")) {
+          EXPECT_THAT(*prompt, HasSubstr(line));
+        }
+        for (const auto& line : knowledgeable) {
+          EXPECT_EQ(prompt->find(line) != std::string::npos, tier >= Tier::kKnowledgeable)
+              << name << " " << TierName(tier) << ": " << line;
+        }
+        for (const auto& line : expert) {
+          EXPECT_EQ(prompt->find(line) != std::string::npos, tier == Tier::kExpert)
+              << name << " " << TierName(tier) << ": " << line;
+        }
+      }
+    }
+  }
+}
+
+TEST(PromptTest, SourcesAreAddedOnlyWhereAsked) {
+  Task task = *LoadTask(kRoot, "scan");
+  std::string source = *ReadTextFile(task.folder + "/source/cpu/candidate.cpp");
+  std::string none = *ComposePrompt(kRoot, task, Target::kCuda, Tier::kUser, Source::kNone);
+  std::string cpu = *ComposePrompt(kRoot, task, Target::kCuda, Tier::kUser, Source::kCpu);
+  EXPECT_EQ(none.find(source), std::string::npos);
+  EXPECT_NE(cpu.find(source), std::string::npos);
+  EXPECT_FALSE(ComposePrompt(kRoot, task, Target::kCuda, Tier::kUser, Source::kCuda).has_value());
+}
+
+TEST(PromptTest, AMissingPieceIsAnError) {
+  SmallRoot root;
+  root.Write("tasks/prompt/role.md", "role\n");
+  root.Write("tasks/prompt/target_cpu.md", "target\n");
+  root.Write("tasks/prompt/rules.md", "rules\n");
+  Task task = *LoadTask(root.path(), "small");
+  EXPECT_TRUE(ComposePrompt(root.path(), task, Target::kCpu, Tier::kUser).has_value());
+  auto expert = ComposePrompt(root.path(), task, Target::kCpu, Tier::kExpert);
+  ASSERT_FALSE(expert.has_value());
+  EXPECT_THAT(expert.error().message, HasSubstr("architecture_cpu.md"));
+  EXPECT_FALSE(ComposePrompt(root.path(), task, Target::kCuda, Tier::kUser).has_value());
+}
+
+TEST(PromptTest, FencesOutlastBackticksInside) {
+  SmallRoot root;
+  root.Write("tasks/prompt/role.md", "role\n");
+  root.Write("tasks/prompt/target_cpu.md", "target\n");
+  root.Write("tasks/prompt/rules.md", "rules\n");
+  root.Write("tasks/contract/contract.h", "// ```` four\n");
+  std::string prompt =
+      *ComposePrompt(root.path(), *LoadTask(root.path(), "small"), Target::kCpu, Tier::kUser);
+  EXPECT_THAT(prompt, HasSubstr("\n`````\n// ```` four\n`````\n"));
+}
+
+TEST(PromptTest, HashNamesTheBytes) {
+  EXPECT_EQ(PromptHash("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+}  // namespace
+}  // namespace szarena::task
