@@ -176,7 +176,11 @@ std::string Points(const Panel& panel, const LogScale& scale, const SessionView&
             : fmt::format(
                   "<circle class=\"f-mark f-m{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4.5\"/></g>\n", d,
                   x, y);
-    values += Text("f-value f-mid", x, std::min(y, y3) - 9, Significant(figure.median));
+    // Moved aside where the line goes up from here.
+    const bool rises = i + 1 < view.steps.size() && Plotted(view.steps[i + 1], d) &&
+                       view.steps[i + 1].throughput[d]->median > figure.median;
+    values +=
+        Text("f-value f-mid", rises ? x - 9 : x, std::min(y, y3) - 9, Significant(figure.median));
     previous = &step;
     previous_index = i;
   }

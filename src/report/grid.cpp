@@ -25,11 +25,34 @@ std::string_view ToneClass(Tone tone) {
   return "";
 }
 
-std::string HtmlCell(const Cell& cell, bool numeric, bool header) {
-  std::string classes(ToneClass(cell.tone));
-  if (numeric) classes += classes.empty() ? "num" : " num";
-  const std::string attribute = classes.empty() ? "" : fmt::format(" class=\"{}\"", classes);
+std::string_view KindClass(ColumnKind kind) {
+  switch (kind) {
+    case ColumnKind::kText:
+      return "";
+    case ColumnKind::kNumber:
+      return "num";
+    case ColumnKind::kMark:
+      return "mark";
+    case ColumnKind::kLongText:
+      return "idea";
+  }
+  return "";
+}
+
+// ` class="…"`, or nothing.
+std::string ClassAttribute(std::string_view first, std::string_view second) {
+  if (first.empty() && second.empty()) return "";
+  const std::string_view blank = first.empty() || second.empty() ? "" : " ";
+  return fmt::format(" class=\"{}{}{}\"", first, blank, second);
+}
+
+std::string HtmlCell(const Cell& cell, ColumnKind kind, bool header) {
+  const std::string attribute = ClassAttribute(ToneClass(cell.tone), KindClass(kind));
   std::string body = EscapeHtml(cell.text);
+  if (!cell.sign.empty()) {
+    body = fmt::format("<span aria-hidden=\"true\">{}</span><span class=\"hidden\">{}</span>",
+                       EscapeHtml(cell.sign), body);
+  }
   if (!cell.note.empty()) {
     body = fmt::format("<details><summary>{}</summary><div class=\"note\">{}</div></details>", body,
                        EscapeHtml(cell.note));
@@ -41,7 +64,9 @@ std::string HtmlCell(const Cell& cell, bool numeric, bool header) {
 }  // namespace
 
 Cell YesNo(bool value) {
-  return value ? Cell{"✓ yes", Tone::kGood, ""} : Cell{"✗ no", Tone::kBad, ""};
+  Cell cell = value ? Cell("yes", Tone::kGood) : Cell("no", Tone::kBad);
+  cell.sign = value ? "✓" : "✗";
+  return cell;
 }
 
 std::string GridToHtml(const Grid& grid, int number) {
@@ -51,14 +76,14 @@ std::string GridToHtml(const Grid& grid, int number) {
       "<caption><b>Table {}.</b> {}</caption>\n<thead><tr>",
       grid.id, number, number, EscapeHtml(grid.caption));
   for (const GridColumn& column : grid.columns) {
-    html += fmt::format("<th scope=\"col\"{}>{}</th>", column.numeric ? " class=\"num\"" : "",
+    html += fmt::format("<th scope=\"col\"{}>{}</th>", ClassAttribute(KindClass(column.kind), ""),
                         EscapeHtml(column.title));
   }
   html += "</tr></thead>\n<tbody>\n";
   for (const auto& row : grid.rows) {
     html += "<tr>";
     for (size_t i = 0; i < row.size(); ++i) {
-      html += HtmlCell(row[i], grid.columns[i].numeric, i == 0);
+      html += HtmlCell(row[i], grid.columns[i].kind, i == 0);
     }
     html += "</tr>\n";
   }
@@ -74,7 +99,8 @@ std::string GridToMarkdown(const Grid& grid) {
   for (const GridColumn& column : grid.columns)
     text += fmt::format(" {} |", EscapeMarkdown(column.title));
   text += "\n|";
-  for (const GridColumn& column : grid.columns) text += column.numeric ? "---:|" : "---|";
+  for (const GridColumn& column : grid.columns)
+    text += column.kind == ColumnKind::kNumber ? "---:|" : "---|";
   text += '\n';
   for (const auto& row : grid.rows) {
     text += '|';
@@ -89,7 +115,7 @@ std::string GridToLatex(const Grid& grid) {
   std::string alignment;
   std::string titles;
   for (const GridColumn& column : grid.columns) {
-    alignment += column.numeric ? 'r' : 'l';
+    alignment += column.kind == ColumnKind::kNumber ? 'r' : 'l';
     if (!titles.empty()) titles += " & ";
     titles += EscapeLatex(column.title);
   }
@@ -100,10 +126,7 @@ std::string GridToLatex(const Grid& grid) {
       EscapeLatex(grid.caption), grid.id, alignment, titles);
   for (const auto& row : grid.rows) {
     for (size_t i = 0; i < row.size(); ++i) {
-      std::string cell = EscapeLatex(row[i].text);
-      if (row[i].text == "✓ yes") cell = "yes";
-      if (row[i].text == "✗ no") cell = "no";
-      text += (i > 0 ? " & " : "") + cell;
+      text += (i > 0 ? " & " : "") + EscapeLatex(row[i].text);
     }
     text += " \\\\\n";
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace szarena::report {
@@ -11,14 +12,20 @@ namespace szarena::report {
 enum class Tone : uint8_t { kPlain, kGood, kBad, kMuted, kStrong };
 
 struct Cell {
+  Cell(std::string shown, Tone its_tone = Tone::kPlain)  // NOLINT(google-explicit-constructor)
+      : text(std::move(shown)), tone(its_tone) {}
+
   std::string text;
-  Tone tone = Tone::kPlain;
+  Tone tone;
   std::string note;  // longer text: shown on demand in HTML, left out elsewhere
+  std::string sign;  // where not empty: what HTML shows instead, with the text for screen readers
 };
+
+enum class ColumnKind : uint8_t { kText, kNumber, kMark, kLongText };
 
 struct GridColumn {
   std::string title;
-  bool numeric = false;  // aligned right
+  ColumnKind kind = ColumnKind::kText;
 };
 
 struct Grid {
@@ -29,7 +36,7 @@ struct Grid {
   std::string footnote;
 };
 
-// A figure's cell, a yes/no cell that does not rely on colour alone.
+// "yes" or "no", shown as a sign that does not rely on colour alone.
 Cell YesNo(bool value);
 
 std::string GridToHtml(const Grid& grid, int number);  // <figure><table>…, "Table N."

@@ -22,17 +22,17 @@ std::optional<double> MedianOf(const std::optional<judge::Figure>& figure) {
 }
 
 Cell Number(const std::optional<double>& value) {
-  return {Significant(value), value ? Tone::kPlain : Tone::kMuted, ""};
+  return {Significant(value), value ? Tone::kPlain : Tone::kMuted};
 }
 
 Cell SpeedupCell(const std::optional<double>& value) {
-  if (!value) return {std::string(kNone), Tone::kMuted, ""};
-  return {Times(value), *value < 0.97 ? Tone::kBad : Tone::kPlain, ""};
+  if (!value) return {std::string(kNone), Tone::kMuted};
+  return {Times(value), *value < 0.97 ? Tone::kBad : Tone::kPlain};
 }
 
 Cell ThroughputCell(const std::optional<judge::Figure>& figure) {
-  if (!figure) return {std::string(kNone), Tone::kMuted, ""};
-  return {Significant(figure->median), Tone::kPlain, ""};
+  if (!figure) return {std::string(kNone), Tone::kMuted};
+  return {Significant(figure->median)};
 }
 
 // Directions that any step has a figure for; both where none has.
@@ -84,30 +84,28 @@ Grid SummaryGrid(const Model& model) {
                   {"Agent"},
                   {"Tier"},
                   {"Workflow"},
-                  {"Trials", true},
-                  {"Runnable", true},
-                  {"Decodable", true},
-                  {"Correct", true},
-                  {"Ranked", true},
-                  {"Best / baseline", true}};
+                  {"Trials", ColumnKind::kNumber},
+                  {"Runnable", ColumnKind::kNumber},
+                  {"Decodable", ColumnKind::kNumber},
+                  {"Correct", ColumnKind::kNumber},
+                  {"Ranked", ColumnKind::kNumber},
+                  {"Best / baseline", ColumnKind::kNumber}};
   for (const CellView& cell : model.cells) {
     const auto count = [&](int64_t n) {
       return Cell{fmt::format("{}/{}", n, cell.trials),
-                  n == cell.trials ? Tone::kGood : Tone::kPlain, ""};
+                  n == cell.trials ? Tone::kGood : Tone::kPlain};
     };
-    grid.rows.push_back(
-        {{cell.key.task, Tone::kStrong, ""},
-         {cell.key.target, Tone::kPlain, ""},
-         {cell.key.agent, Tone::kPlain, ""},
-         {cell.key.tier == "none" ? std::string(kNone) : cell.key.tier, Tone::kPlain, ""},
-         {cell.key.workflow, Tone::kPlain, ""},
-         {std::to_string(cell.trials), Tone::kPlain, ""},
-         count(cell.runnable),
-         count(cell.decodable),
-         count(cell.correct),
-         count(cell.ranked),
-         {Times(cell.best_speedup) + PrintedInterval(cell.best_speedup_interval), Tone::kPlain,
-          ""}});
+    grid.rows.push_back({{cell.key.task, Tone::kStrong},
+                         {cell.key.target},
+                         {cell.key.agent},
+                         {cell.key.tier == "none" ? std::string(kNone) : cell.key.tier},
+                         {cell.key.workflow},
+                         {std::to_string(cell.trials)},
+                         count(cell.runnable),
+                         count(cell.decodable),
+                         count(cell.correct),
+                         count(cell.ranked),
+                         {Times(cell.best_speedup) + PrintedInterval(cell.best_speedup_interval)}});
   }
   grid.footnote =
       "runnable: both calls returned; decodable: the bound held and both decoders read both "
@@ -123,27 +121,28 @@ Grid StepGrid(const SessionView& view) {
   grid.id = "steps-" + Slug(view.title);
   grid.caption = StepCaption(view);
   const std::vector<size_t> shown = ShownDirections(view);
-  grid.columns = {{"Step", true}, {"Idea"}};
+  grid.columns = {{"Step", ColumnKind::kNumber}, {"Idea", ColumnKind::kLongText}};
   for (const size_t d : shown) {
-    grid.columns.push_back({Capitalised(view.direction_names[d]) + " GB/s", true});
-    grid.columns.push_back({"/ prev.", true});
-    grid.columns.push_back({"/ baseline", true});
+    grid.columns.push_back({Capitalised(view.direction_names[d]) + " GB/s", ColumnKind::kNumber});
+    grid.columns.push_back({"vs prev.", ColumnKind::kNumber});
+    grid.columns.push_back({"vs base", ColumnKind::kNumber});
   }
-  for (const char* title : {"Ratio"}) grid.columns.push_back({title, true});
+  grid.columns.push_back({"Ratio", ColumnKind::kNumber});
   for (const char* title : {"Runnable", "Decodable", "Correct", "Ranked"})
-    grid.columns.push_back({title});
+    grid.columns.push_back({title, ColumnKind::kMark});
   for (const Step& step : view.steps) {
     std::string note;
     if (!step.failed_stage.empty()) {
       note = fmt::format("failed at '{}': {}", step.failed_stage, step.failed_detail);
     }
-    std::vector<Cell> row = {{std::to_string(step.number), Tone::kStrong, ""},
-                             {step.idea.empty() ? step.label : step.idea, Tone::kPlain, note}};
+    std::vector<Cell> row = {{std::to_string(step.number), Tone::kStrong},
+                             step.idea.empty() ? step.label : step.idea};
+    row.back().note = std::move(note);
     for (const size_t d : shown) {
       row.push_back(ThroughputCell(step.throughput[d]));
       row.push_back(SpeedupCell(step.speedup_over_previous[d]));
       const auto over_baseline = MedianOf(step.speedup_over_baseline[d]);
-      row.push_back({Times(over_baseline), over_baseline ? Tone::kPlain : Tone::kMuted, ""});
+      row.push_back({Times(over_baseline), over_baseline ? Tone::kPlain : Tone::kMuted});
     }
     row.push_back(Number(step.ratio));
     for (const bool value : {step.runnable, step.decodable, step.correct, step.ranked}) {
@@ -154,7 +153,7 @@ Grid StepGrid(const SessionView& view) {
   grid.footnote = "GB/s: 1e9 uncompressed bytes per second, median";
   if (view.samples > 0) grid.footnote += fmt::format(" of at least {} timed runs", view.samples);
   grid.footnote +=
-      "; / prev.: over the ranked step before; / baseline: over our implementation, measured in "
+      "; vs prev.: over the ranked step before; vs base: over our implementation, measured in "
       "turn "
       "with the candidate in the same run.";
   return grid;
@@ -166,7 +165,7 @@ Grid EnvironmentGrid(const Model& model) {
   grid.caption = "Environment of the measurements.";
   grid.columns = {{"What"}, {"Value"}};
   const auto add = [&](const std::string& name, const std::string& value) {
-    grid.rows.push_back({{name, Tone::kPlain, ""}, {value, Tone::kPlain, ""}});
+    grid.rows.push_back({Cell(name), Cell(value)});
   };
   for (const data::JsonMember& member : model.campaign.environment.members()) {
     const std::string* text = member.value.string();
@@ -208,7 +207,7 @@ Grid LongGrid(const Model& model) {
                   {"speedup_over_baseline"},
                   {"floor_fraction"}};
   const auto number = [](const std::optional<double>& value) {
-    return Cell{value ? fmt::format("{}", *value) : "", Tone::kPlain, ""};
+    return Cell{value ? fmt::format("{}", *value) : ""};
   };
   for (const SessionView& view : model.sessions) {
     const store::SessionKey& key = view.session.key;
@@ -220,18 +219,18 @@ Grid LongGrid(const Model& model) {
               std::to_string(key.trial), std::to_string(step.number), step.label, step.idea,
               step.stage, std::to_string(step.runnable), std::to_string(step.decodable),
               std::to_string(step.correct), std::to_string(step.ranked)}) {
-          row.push_back({text, Tone::kPlain, ""});
+          row.emplace_back(text);
         }
         row.push_back(number(step.ratio));
         row.push_back(number(step.max_error_over_bound));
-        row.push_back({view.direction_names[d], Tone::kPlain, ""});
-        row.push_back({std::string(LevelName(view.level)), Tone::kPlain, ""});
-        row.push_back({std::string(judge::BasisName(view.basis)), Tone::kPlain, ""});
+        row.emplace_back(view.direction_names[d]);
+        row.push_back({std::string(LevelName(view.level))});
+        row.push_back({std::string(judge::BasisName(view.basis))});
         const auto& figure = step.throughput[d];
         row.push_back(number(MedianOf(figure)));
         row.push_back(number(figure ? std::optional(figure->q1) : std::nullopt));
         row.push_back(number(figure ? std::optional(figure->q3) : std::nullopt));
-        row.push_back({figure ? std::to_string(figure->samples) : "", Tone::kPlain, ""});
+        row.push_back({figure ? std::to_string(figure->samples) : ""});
         row.push_back(number(step.speedup_over_previous[d]));
         row.push_back(number(MedianOf(step.speedup_over_baseline[d])));
         row.push_back(number(step.floor_fraction[d]));

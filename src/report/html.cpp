@@ -19,7 +19,7 @@ constexpr std::string_view kStyle = R"css(
 @media (prefers-color-scheme:dark){:root{--paper:#15181c;--ink:#e6e6e6;--soft:#b4b8bd;--rule:#454b52;--band:#1f2429;
 --good:#6fd6a0;--bad:#ff9d8a;--link:#78b0ff;--note:#2a2412;--note-rule:#d9a93a}}
 *{box-sizing:border-box}
-body{margin:0 auto;max-width:1120px;padding:28px 24px 64px;background:var(--paper);color:var(--ink);
+body{margin:0 auto;max-width:1180px;padding:28px 24px 64px;background:var(--paper);color:var(--ink);
 font:16px/1.5 system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif}
 h1{font-size:1.75rem;line-height:1.2;margin:0 0 .3rem}h2{font-size:1.3rem;margin:2.6rem 0 .6rem}
 a{color:var(--link)}p{max-width:75ch}
@@ -31,18 +31,20 @@ nav a{margin-right:1.2rem;white-space:nowrap}
 figure{margin:1rem 0 1.4rem}figcaption,caption{font-size:.92rem;color:var(--soft);text-align:left;padding:.5rem 0}
 figcaption b,caption b{color:var(--ink)}
 .figure{overflow-x:auto}.figure svg{display:block;width:100%;min-width:720px;height:auto}
-.table{overflow-x:auto;margin:1rem 0 1.6rem}
-table{border-collapse:collapse;width:100%;font-size:.92rem;border-top:2px solid var(--ink);border-bottom:2px solid var(--ink)}
+.table{position:relative;overflow-x:auto;margin:1rem 0 1.6rem}
+table{border-collapse:collapse;width:100%;font-size:.9rem;border-top:2px solid var(--ink);border-bottom:2px solid var(--ink)}
 caption{caption-side:top}
-th,td{padding:.32rem .6rem;text-align:left;vertical-align:top;font-variant-numeric:tabular-nums}
+th,td{padding:.32rem .42rem;text-align:left;vertical-align:top;font-variant-numeric:tabular-nums}
 thead th{border-bottom:1px solid var(--ink);font-weight:600;vertical-align:bottom}
 tbody tr:nth-child(even){background:var(--band)}
 tbody th{font-weight:400}
-.num{text-align:right;white-space:nowrap}
+td.num,tbody th.num{white-space:nowrap}.num{text-align:right}
+.idea{min-width:13em}.mark{text-align:center}
 .good{color:var(--good);white-space:nowrap}.bad{color:var(--bad);white-space:nowrap}
 .muted{color:var(--soft)}.strong{font-weight:600}
 details summary{cursor:pointer}.note{font-size:.88rem;color:var(--soft);white-space:pre-wrap;overflow-wrap:anywhere;max-width:60ch}
-.footnote{font-size:.86rem;color:var(--soft);margin:.4rem 0 0}
+.footnote{font-size:.86rem;color:var(--soft);margin:.4rem 0 0;max-width:none}
+.hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 #environment table{width:auto}#environment td{overflow-wrap:anywhere}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.3rem 1rem;max-width:90ch}dt{font-weight:600}dd{margin:0}
 @media print{:root{--paper:#fff;--ink:#000;--soft:#333;--rule:#999;--band:#fff;--good:#000;--bad:#000;--link:#000;--note:#fff;--note-rule:#000}
@@ -94,7 +96,7 @@ std::string BestLine(const SessionView& view) {
     }
   }
   return fmt::format("<p>Fastest ranked step: <b>{}</b>{}, ratio {}.</p>\n",
-                     EscapeHtml(fmt::format("{} {}", best->number, best->label)),
+                     EscapeHtml(fmt::format("{}, {}", best->number, best->label)),
                      EscapeHtml(figures), EscapeHtml(Significant(best->ratio)));
 }
 
