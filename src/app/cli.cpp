@@ -20,6 +20,7 @@ int RunCli(int argc, const char* const* argv) {
 
   Action action;
   AddDoctor(app, action);
+  AddReport(app, action);
 
   try {
     app.parse(argc, argv);

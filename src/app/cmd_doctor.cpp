@@ -4,51 +4,210 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "app/commands.h"
+#include "app/environment.h"
 #include "data/json.h"
+#include "field/real.h"
+#include "os/process.h"
+#include "sandbox/sandbox.h"
+#include "term/style.h"
+#include "term/table.h"
 
 namespace szarena::app {
 namespace {
 
 struct Finding {
   std::string name;
-  bool found;
-  std::string detail;  // where it is, or what to do
+  bool found = false;
+  std::string detail;  // version or place; where it is missing, what was tried
+  std::string remedy;  // what to do; empty where found
 };
 
-std::optional<std::string> FindProgram(const std::string& name) {
-  const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): before any thread
-  std::string rest = path ? path : "";
-  while (!rest.empty()) {
-    const size_t end = rest.find(':');
-    const std::string folder = rest.substr(0, end);
-    rest = end == std::string::npos ? "" : rest.substr(end + 1);
-    const std::filesystem::path program = std::filesystem::path(folder) / name;
-    if (!folder.empty() && access(program.c_str(), X_OK) == 0) return program.string();
-  }
-  return std::nullopt;
+struct Ability {
+  std::string name;
+  bool able = false;
+  std::string detail;
+};
+
+Finding Program(const std::string& name, const std::string& program, std::string_view version_part,
+                const std::string& remedy) {
+  const auto path = os::FindProgram(program, true);
+  if (!path) return {name, false, fmt::format("no program '{}' in PATH", program), remedy};
+  const std::string version = OutputLine({*path, "--version"}, version_part);
+  return {name, true, version.empty() ? *path : fmt::format("{} ({})", version, *path), ""};
 }
 
-Finding Program(const std::string& name, const std::string& remedy) {
-  const auto path = FindProgram(name);
-  return {name, path.has_value(), path.value_or(remedy)};
+Finding SandboxLayers() {
+  const auto sandbox = sandbox::Sandbox::Probe();
+  if (sandbox) return {"sandbox", true, sandbox->description(), ""};
+  return {"sandbox", false, sandbox.error().ToString(),
+          "./dev setup installs bubblewrap; candidates are never run without it"};
 }
 
-std::vector<Finding> Examine() {
-  return {
-      Program("g++", "install g++: the CPU target builds candidates with it"),
-      Program("nvcc", "install the CUDA toolkit: the CUDA target builds candidates with it"),
-      Program("bwrap", "install bubblewrap: candidates run only inside its sandbox"),
-      Program("python3", "install python3"),
+// Every real field is read and its checksum compared.
+std::vector<Finding> RealFields() {
+  struct Package {
+    size_t found = 0;
+    size_t all = 0;
+    std::string fault;
   };
+  std::map<std::string, Package> packages;
+  for (const field::RealField& real : field::AllRealFields()) {
+    Package& package = packages[std::string(real.package)];
+    ++package.all;
+    const auto loaded = field::LoadReal(real);
+    if (loaded) {
+      ++package.found;
+    } else if (package.fault.empty()) {
+      package.fault = loaded.error().ToString();
+    }
+  }
+  std::vector<Finding> findings;
+  for (const auto& [name, package] : packages) {
+    const bool whole = package.found == package.all;
+    std::string detail =
+        fmt::format("{} of {} fields of package {}", package.found, package.all, name);
+    if (!whole) detail += ": " + package.fault;
+    findings.push_back({"real fields, " + name, whole, detail,
+                        whole ? "" : "./dev setup, or apt-get install " + name});
+  }
+  return findings;
+}
+
+Finding Gpu() {
+  const auto program = os::FindProgram("nvidia-smi", true);
+  const std::string remedy = "run on a machine with an NVIDIA GPU and its driver";
+  if (!program || access("/dev/nvidiactl", R_OK) != 0) {
+    return {"nvidia gpu", false, "no device /dev/nvidiactl or no nvidia-smi", remedy};
+  }
+  const std::string device = OutputLine(
+      {*program, "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"});
+  if (device.empty()) return {"nvidia gpu", false, "nvidia-smi finds no device", remedy};
+  return {"nvidia gpu", true, device, ""};
+}
+
+Finding PythonWithNumpy() {
+  const std::string version =
+      OutputLine({"/usr/bin/python3", "-c",
+                  "import sys, numpy; print(sys.version.split()[0], 'numpy', numpy.__version__)"});
+  if (!version.empty()) return {"python", true, version, ""};
+  return {"python", false, "/usr/bin/python3 with numpy does not run",
+          "./dev setup, or apt-get install python3 python3-numpy"};
+}
+
+// The vendor's SDK: its compiler is called cslc as ours, so the one beside this program does not
+// count.
+Finding CerebrasSdk() {
+  const auto path = os::FindProgram("cslc", true);
+  std::error_code ignored;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  if (!path || std::filesystem::path(*path).parent_path() == self) {
+    return {"cerebras sdk", false, "no vendor's cslc in PATH",
+            "put the SDK's folder in PATH to compare with the real toolchain"};
+  }
+  return {"cerebras sdk", true, *path, ""};
+}
+
+bool Found(const std::vector<Finding>& findings, std::string_view name) {
+  for (const Finding& finding : findings) {
+    if (finding.name == name) return finding.found;
+  }
+  return false;
+}
+
+std::vector<Ability> Conclude(const std::vector<Finding>& findings) {
+  const bool cpu = Found(findings, "c++ compiler") && Found(findings, "sandbox");
+  bool fields = true;
+  for (const Finding& finding : findings) {
+    if (finding.name.starts_with("real fields")) fields &= finding.found;
+  }
+  const bool nvcc = Found(findings, "cuda compiler");
+  const bool gpu = Found(findings, "nvidia gpu");
+  const std::string cuda = nvcc && gpu ? "builds and runs"
+                           : nvcc      ? "builds only: no GPU here"
+                                       : "no CUDA compiler";
+  return {{"cpu candidates", cpu,
+           cpu ? "build, run sandboxed, measure" : "needs a compiler and the sandbox"},
+          {"demo", cpu && fields,
+           cpu && fields ? "szarena demo" : "needs cpu candidates and the real fields"},
+          {"cuda candidates", nvcc && gpu && cpu, cuda}};
+}
+
+data::Json ToJson(const std::vector<Finding>& findings, const std::vector<Ability>& abilities) {
+  data::Json list = data::Json::MakeArray();
+  for (const Finding& finding : findings) {
+    list.Append(data::Json::Of(
+        {{"name", finding.name},
+         {"found", finding.found},
+         {"detail", finding.detail},
+         {"remedy", finding.remedy.empty() ? data::Json() : data::Json(finding.remedy)}}));
+  }
+  data::Json can = data::Json::MakeArray();
+  for (const Ability& ability : abilities) {
+    can.Append(data::Json::Of(
+        {{"name", ability.name}, {"able", ability.able}, {"detail", ability.detail}}));
+  }
+  return data::Json::Of({{"machine", DescribeEnvironment()},
+                         {"findings", std::move(list)},
+                         {"can_run", std::move(can)}});
+}
+
+void PrintText(const std::vector<Finding>& findings, const std::vector<Ability>& abilities) {
+  const bool colour = term::WantsColour(stdout);
+  const auto mark = [&](bool good) {
+    return good ? term::Paint("ok", term::Style::kGood, colour)
+                : term::Paint("missing", term::Style::kWarning, colour);
+  };
+  const data::Json machine = DescribeEnvironment();
+  for (const data::JsonMember& member : machine.members()) {
+    fmt::print("{:10} {}\n", member.key, *member.value.string());
+  }
+  term::Table tools({{"tool"}, {"state"}, {"detail"}});
+  for (const Finding& finding : findings) {
+    tools.AddRow({finding.name, mark(finding.found), finding.detail});
+  }
+  fmt::print("\n{}\n", tools.Text());
+  term::Table can({{"what"}, {"here"}, {"detail"}});
+  for (const Ability& ability : abilities) {
+    can.AddRow({ability.name,
+                ability.able ? term::Paint("yes", term::Style::kGood, colour)
+                             : term::Paint("no", term::Style::kWarning, colour),
+                ability.detail});
+  }
+  fmt::print("{}", can.Text());
+  bool first = true;
+  for (const Finding& finding : findings) {
+    if (finding.found) continue;
+    if (first) fmt::print("\nto get what is missing:\n");
+    first = false;
+    fmt::print("  {}: {}\n", finding.name, finding.remedy);
+  }
+}
+
+Result<ExitCode> Doctor(bool as_json) {
+  std::vector<Finding> findings = {
+      Program("c++ compiler", "g++", "g++", "./dev setup, or apt-get install g++"),
+      SandboxLayers()};
+  for (Finding& finding : RealFields()) findings.push_back(std::move(finding));
+  findings.push_back(PythonWithNumpy());
+  findings.push_back(Program("cuda compiler", "nvcc", "release",
+                             "install the CUDA toolkit and put its bin folder in PATH"));
+  findings.push_back(Gpu());
+  findings.push_back(CerebrasSdk());
+  const std::vector<Ability> abilities = Conclude(findings);
+  if (as_json) {
+    fmt::print("{}\n", ToJson(findings, abilities).Dump(2));
+  } else {
+    PrintText(findings, abilities);
+  }
+  return abilities[0].able ? ExitCode::kDone : ExitCode::kEnvironment;
 }
 
 }  // namespace
@@ -56,24 +215,10 @@ std::vector<Finding> Examine() {
 void AddDoctor(CLI::App& app, Action& action) {
   auto* command =
       app.add_subcommand("doctor", "What this machine can run, and what is missing for the rest");
+  command->footer("Exit status 3 where not even CPU candidates can be judged.");
   auto as_json = std::make_shared<bool>(false);
   command->add_flag("--json", *as_json, "Print JSON");
-  command->callback([&action, as_json] {
-    action = [as_json]() -> Result<ExitCode> {
-      const std::vector<Finding> findings = Examine();
-      data::Json list = data::Json::MakeArray();
-      for (const Finding& finding : findings) {
-        if (*as_json) {
-          list.Append(data::Json::Of(
-              {{"name", finding.name}, {"found", finding.found}, {"detail", finding.detail}}));
-        } else {
-          fmt::print("{:4} {:12} {}\n", finding.found ? "ok" : "--", finding.name, finding.detail);
-        }
-      }
-      if (*as_json) fmt::print("{}\n", data::Json::Of({{"findings", list}}).Dump(2));
-      return ExitCode::kDone;
-    };
-  });
+  command->callback([&action, as_json] { action = [as_json] { return Doctor(*as_json); }; });
 }
 
 }  // namespace szarena::app

@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "base/exit_code.h"
 #include "base/error.h"
+#include "base/exit_code.h"
 
 namespace CLI {
 class App;
@@ -18,6 +18,7 @@ using Action = std::function<Result<ExitCode>()>;
 
 // Each adds its subcommand to `app`; when the user chooses it, it stores what to do in `action`.
 void AddDoctor(CLI::App& app, Action& action);
+void AddReport(CLI::App& app, Action& action);
 
 // Parses the command line, runs the chosen action, prints its error. Returns the exit status.
 int RunCli(int argc, const char* const* argv);
