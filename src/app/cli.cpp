@@ -21,6 +21,9 @@ int RunCli(int argc, const char* const* argv) {
   Action action;
   AddDoctor(app, action);
   AddReport(app, action);
+  AddTasks(app, action);
+  AddNewTask(app, action);
+  AddNewCandidate(app, action);
 
   try {
     app.parse(argc, argv);

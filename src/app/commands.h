@@ -19,6 +19,9 @@ using Action = std::function<Result<ExitCode>()>;
 // Each adds its subcommand to `app`; when the user chooses it, it stores what to do in `action`.
 void AddDoctor(CLI::App& app, Action& action);
 void AddReport(CLI::App& app, Action& action);
+void AddTasks(CLI::App& app, Action& action);
+void AddNewTask(CLI::App& app, Action& action);
+void AddNewCandidate(CLI::App& app, Action& action);
 
 // Parses the command line, runs the chosen action, prints its error. Returns the exit status.
 int RunCli(int argc, const char* const* argv);
