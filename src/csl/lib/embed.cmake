@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake -DDIR=folder -DOUT=file.cpp -P embed.cmake: all .csl files under DIR as raw strings in a table sorted by path.
+file(GLOB_RECURSE files RELATIVE ${DIR} ${DIR}/*.csl)
+list(SORT files)
+set(text "// Generated from src/csl/lib by embed.cmake.\n#include \"csl/lib/library.h\"\nnamespace szarena::csl {\nconst LibraryEntry kLibrary[] = {\n")
+set(count 0)
+foreach(file IN LISTS files)
+  file(READ ${DIR}/${file} content)
+  string(REGEX REPLACE "\\.csl$" "" name ${file})
+  string(APPEND text "{\"${name}\", R\"csl(${content})csl\"},\n")
+  math(EXPR count "${count}+1")
+endforeach()
+string(APPEND text "};\nconst unsigned kLibraryCount = ${count};\n}\n")
+file(WRITE ${OUT}.new "${text}")
+execute_process(COMMAND ${CMAKE_COMMAND} -E copy_if_different ${OUT}.new ${OUT})
+file(TOUCH ${OUT})

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "csl/lib/library.h"
+
+namespace szarena::csl {
+
+std::span<const LibraryEntry> Library() { return {kLibrary, kLibraryCount}; }
+
+std::optional<std::string_view> LibraryText(std::string_view name) {
+  for (const LibraryEntry& entry : Library()) {
+    if (entry.name == name) return entry.text;
+  }
+  return std::nullopt;
+}
+
+}  // namespace szarena::csl
