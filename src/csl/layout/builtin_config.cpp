@@ -206,6 +206,9 @@ Operand SetLocalColorConfig(BuiltinCall& call) {
   if (!color_value || !config) return Operand::Error();
   auto color = ReadColor(call.eval, *color_value, call.eval.SpanOf(call.args[0]));
   if (!color) return Operand::Error();
+  if (State(call).memcpy && IsReservedColor(*color) && !InLibrary(call)) {
+    return call.eval.Report(DiagKind::kReservedColor, call.eval.SpanOf(call.args[0]), *color);
+  }
   auto route = ReadColorConfig(call.eval, *color, *config, call.args[1], call.eval.SpanOf(call.args[1]));
   if (!route) return Operand::Error();
   ClassState& state = State(call);

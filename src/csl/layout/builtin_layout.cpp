@@ -6,6 +6,7 @@
 
 #include "csl/layout/color_config.h"
 #include "csl/layout/layout_state.h"
+#include "csl/layout/reserved.h"
 #include "csl/sema/evaluator.h"
 
 namespace szarena::csl {
@@ -38,6 +39,7 @@ Operand SetRectangle(BuiltinCall& call) {
   state.tile_spans.assign(count, {});
   state.pe_routes.resize(count);
   call.eval.unit().rectangle = {state.width, state.height};
+  if (state.on_rectangle) state.on_rectangle(state.width, state.height, call.span);
   return Void(call);
 }
 
@@ -124,6 +126,9 @@ Operand SetColorConfig(BuiltinCall& call) {
   if (!color_value || !config) return Operand::Error();
   auto color = ReadColor(call.eval, *color_value, call.eval.SpanOf(call.args[2]));
   if (!color) return Operand::Error();
+  if (state.memcpy && IsReservedColor(*color) && !call.eval.session().files.IsLibrary(call.eval.ast().source())) {
+    return call.eval.Report(DiagKind::kReservedColor, call.eval.SpanOf(call.args[2]), *color);
+  }
   auto route = ReadColorConfig(call.eval, *color, *config, call.args[3], call.eval.SpanOf(call.args[3]));
   if (!route || !position) return Operand::Error();
   auto [x, y] = *position;

@@ -2,6 +2,7 @@
 // What the layout block says: rectangle, code and routes of every PE, names for the host.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -51,6 +52,8 @@ class LayoutState : public UnitExtension {
  public:
   int width = 0, height = 0;  // 0: @set_rectangle was not evaluated
   Span rectangle_span;
+  bool memcpy = false;  // --memcpy
+  std::function<void(int width, int height, Span span)> on_rectangle;  // checks and completes the fabric's size
   std::vector<TileCode> codes;
   std::map<std::string, uint32_t> code_index;  // by file and parameter values
   std::vector<uint32_t> tiles;                 // index y * width + x into codes, or kNoTile

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The output directory: program.szcsl for the simulator, out.json and out_rpc.json for host scripts.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "bytecode/program.h"
+
+namespace szarena::csl {
+
+// {"params": {name: value}, "colors": {name: id}, …}; values as strings, as host scripts convert them.
+std::string OutJson(const bytecode::Program& program);
+
+// {"rpc_symbols": [{"id", "name", "type", "immutable", "kind", "color", "inputs": [{"name", "type"}]}]}
+std::string OutRpcJson(const bytecode::Program& program);
+
+// Creates the directory where it is absent. Each file appears whole or not at all; the image comes last.
+Result<void> WriteOutput(const bytecode::Program& program, const std::string& directory);
+
+}  // namespace szarena::csl
