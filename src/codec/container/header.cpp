@@ -139,8 +139,12 @@ void WriteHeader(const Header& header, std::span<std::byte> file) {
   StoreLe(out + kFillAt, header.fill.value_or(0));
   StoreLe(out + kFillBytesAt, header.fill_bytes);
   StoreLe(out + kPayloadBytesAt, header.payload_bytes);
-  StoreLe(out + kContentSumAt, ChecksumOf(file.subspan(kHeaderBytes)));
-  StoreLe(out + kHeaderSumAt, ChecksumOf(file.first(kHeaderSumAt)));
+  RepairChecksums(file);
+}
+
+void RepairChecksums(std::span<std::byte> file) {
+  StoreLe(file.data() + kContentSumAt, ChecksumOf(file.subspan(kHeaderBytes)));
+  StoreLe(file.data() + kHeaderSumAt, ChecksumOf(file.first(kHeaderSumAt)));
 }
 
 Result<Header> ReadHeader(std::span<const std::byte> head, uint64_t file_bytes) {

@@ -59,6 +59,10 @@ struct Header {
 // behind room for the header. Adds the checksums.
 void WriteHeader(const Header& header, std::span<std::byte> file);
 
+// Sets both checksums right for whatever the bytes are (at least a header): for tests and fuzzers that
+// want to get behind them.
+void RepairChecksums(std::span<std::byte> file);
+
 // Reads and checks the header alone; `file_bytes` is the size of the whole file. Refuses what is not a
 // container, another version, damaged headers and sizes that do not add up.
 Result<Header> ReadHeader(std::span<const std::byte> head, uint64_t file_bytes);
