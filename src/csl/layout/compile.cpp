@@ -7,10 +7,10 @@
 #include <map>
 #include <memory>
 
-#include "csl/emit/class_builder.h"
 #include "csl/layout/builtin_layout.h"
 #include "csl/layout/class_state.h"
 #include "csl/layout/layout_state.h"
+#include "csl/sema/class_analysis.h"
 #include "csl/sema/evaluator.h"
 #include "csl/sema/suggest.h"
 
@@ -194,36 +194,14 @@ class ProgramCompiler {
     DiagSink::Context context(session_.diags, code.span,
                               code.pe_count == 1 ? fmt::format("in the code of PE ({}, {})", code.x, code.y)
                                                  : fmt::format("in the code of {} PEs, the first is ({}, {})", code.pe_count, code.x, code.y));
-    Unit unit(session_, Unit::Kind::kClass);
-    unit.rectangle = {state_->width, state_->height};
     auto owned = std::make_unique<ClassState>(*state_, request_.memcpy);
     ClassState& state = *owned;
-    unit.extension = std::move(owned);
-    ModuleInstance& root = unit.AddModule(*code.ast, session_.sources.File(code.ast->source()).path, {});
-    BindTileParams(code, root);
-    auto built = BuildClass(unit, root, name);
-    if (built) program_.classes.push_back(std::move(*built));
-    else program_.classes.emplace_back();
-    return std::move(state.local_routes);
-  }
-
-  void BindTileParams(const TileCode& code, ModuleInstance& root) {
-    if (code.params.is_error()) return;
-    const TypeInfo& info = session_.types[code.params.type];
-    std::vector<std::string> known;
-    for (const Item& item : code.ast->items()) {
-      const VarDecl* var = item.kind == Item::Kind::kDecl ? code.ast->As<VarDecl>(item.decl) : nullptr;
-      if (var == nullptr || (var->kind != VarKind::kParam && var->kind != VarKind::kColor)) continue;
-      known.emplace_back(session_.names.Text(code.ast->NameOf(item.decl)));
-    }
-    for (size_t i = 0; i < info.fields.size(); ++i) {
-      const std::string& name = info.fields[i].name;
-      if (std::find(known.begin(), known.end(), name) == known.end()) {
-        session_.diags.Report(DiagKind::kTileParamUnknown, code.span, session_.sources.File(code.ast->source()).path, name, DidYouMean(name, known));
-        continue;
-      }
-      root.bindings[session_.names.Intern(name)] = (*code.params.as_elements())[i];
-    }
+    ClassAnalysis analysis(session_, std::move(owned), state_->width, state_->height);
+    bool done = analysis.Run(*code.ast, session_.sources.File(code.ast->source()).path, code.params.is_error() ? nullptr : &code.params, code.span);
+    std::vector<ClassState::LocalRoute> routes = state.local_routes;
+    program_.classes.push_back(done ? analysis.Take() : bytecode::CodeClass{});
+    program_.classes.back().name = name;
+    return routes;
   }
 
   // Routes of a PE: the layout's and those of its code. Equal sets share one router configuration.
