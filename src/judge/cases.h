@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data that a candidate is judged on: public fields, and hidden ones drawn from a secret seed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "judge/reference.h"
+
+namespace szarena::judge {
+
+struct Case {
+  std::string name;     // public: the field's name; hidden: only the kind ("hidden: NaN and infinities")
+  bool hidden = false;
+  bool counts_for_ratio = false;  // large enough for the ratio rule
+  szarena_problem problem = {};
+  Bytes input;
+};
+
+// Seeds that nobody can foresee: from the operating system.
+uint64_t DrawSecretSeed();
+
+// The public fields of a task.
+Result<std::vector<Case>> PublicCases(const TaskSpec& task, int threads);
+
+// Other shapes, seeds and kinds: odd lengths, around a block's border, 1 and 0 elements, constant, zero, NaN and infinities,
+// denormals, huge range. The same seed gives the same cases.
+Result<std::vector<Case>> HiddenCases(const TaskSpec& task, uint64_t seed, int threads);
+
+// The field that is timed, and varied copies of it: every value differs from every other variation's.
+class TimedData {
+ public:
+  static Result<TimedData> Load(const TaskSpec& task, int threads);
+  const szarena_problem& problem() const { return problem_; }
+  // Writes the input of variation `seed` (InputBytes bytes).
+  void Fill(uint64_t seed, std::span<std::byte> input) const;
+
+ private:
+  TaskKind kind_ = TaskKind::kSzp;
+  szarena_problem problem_ = {};
+  Bytes base_;  // the field itself, f32 or f64
+};
+
+}  // namespace szarena::judge

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "judge/checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/bytes.h"
+#include "codec/core/accept.h"
+#include "judge/random.h"
+
+namespace szarena::judge {
+namespace {
+
+uint64_t PoisonWord(PoisonKey key, uint64_t word) {
+  const uint64_t value = Mix64(key.seed + (word + 1) * 0x9e3779b97f4a7c15ull);
+  return key.inverted ? ~value : value;
+}
+
+template <typename T>
+FieldError Compare(ByteView original, ByteView got, double bound) {
+  FieldError error;
+  const uint64_t n = original.size() / sizeof(T);
+  double low = std::numeric_limits<double>::infinity();
+  double high = -low;
+  double squares = 0;
+  double worst = -1;
+  uint64_t finite = 0;
+  for (uint64_t i = 0; i < n; ++i) {
+    const auto x = static_cast<double>(LoadLe<T>(original.data() + i * sizeof(T)));
+    const auto y = static_cast<double>(LoadLe<T>(got.data() + i * sizeof(T)));
+    bool held;
+    if (std::isfinite(x)) [[likely]] {
+      // Exact for both types: f32 values are f64 values, and the comparison accounts for the lost part of x - y.
+      const double d = std::isfinite(y) ? std::abs(x - y) : std::numeric_limits<double>::infinity();
+      held = d < bound || codec::WithinBound<double>(x, y, bound);
+      low = std::min(low, x);
+      high = std::max(high, x);
+      squares += d * d;
+      ++finite;
+      if (d > worst) {
+        worst = d;
+        error.worst = i;
+      }
+    } else {
+      held = std::isnan(x) ? std::isnan(y) : x == y;
+    }
+    if (!held) {
+      if (error.violations == 0) error.first_violation = i;
+      ++error.violations;
+    }
+  }
+  if (worst > 0) error.max_error_over_bound = worst / bound;
+  const double range = high - low;
+  if (finite > 0 && range > 0 && std::isfinite(range)) {
+    const double rmse = std::sqrt(squares / static_cast<double>(finite));
+    error.nrmse = rmse / range;
+    error.psnr = rmse > 0 ? 20 * std::log10(range / rmse) : std::numeric_limits<double>::infinity();
+  } else {
+    error.psnr = error.nrmse = std::numeric_limits<double>::quiet_NaN();
+  }
+  return error;
+}
+
+}  // namespace
+
+std::byte PoisonByte(PoisonKey key, uint64_t index) {
+  return static_cast<std::byte>(PoisonWord(key, index / 8) >> (8 * (index % 8)));
+}
+
+void Poison(std::span<std::byte> bytes, PoisonKey key) {
+  uint64_t i = 0;
+  for (; i + 8 <= bytes.size(); i += 8) StoreLe(bytes.data() + i, PoisonWord(key, i / 8));
+  for (; i < bytes.size(); ++i) bytes[i] = PoisonByte(key, i);
+}
+
+std::optional<uint64_t> FirstTouched(ByteView bytes, PoisonKey key) {
+  for (uint64_t i = 0; i < bytes.size(); ++i) {
+    if (i % 8 == 0 && i + 8 <= bytes.size() && LoadLe<uint64_t>(bytes.data() + i) == PoisonWord(key, i / 8)) {
+      i += 7;
+      continue;
+    }
+    if (bytes[i] != PoisonByte(key, i)) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<uint64_t> FirstUnwritten(ByteView first, ByteView second, uint64_t first_index, uint64_t width,
+                                       uint64_t seed) {
+  for (uint64_t i = 0; i + width <= first.size(); i += width) {
+    bool unwritten = true;
+    for (uint64_t k = i; unwritten && k < i + width; ++k) {
+      unwritten = first[k] == PoisonByte({seed, false}, first_index + k) &&
+                  second[k] == PoisonByte({seed, true}, first_index + k);
+    }
+    if (unwritten) return i / width;
+  }
+  return std::nullopt;
+}
+
+FieldError CompareFields(uint32_t dtype, ByteView original, ByteView got, double bound) {
+  return dtype == SZARENA_F32 ? Compare<float>(original, got, bound) : Compare<double>(original, got, bound);
+}
+
+std::string DescribeElement(uint32_t dtype, ByteView original, ByteView got, uint64_t index, double bound) {
+  const auto at = [&](ByteView bytes) {
+    return dtype == SZARENA_F32 ? static_cast<double>(LoadLe<float>(bytes.data() + index * 4))
+                                : LoadLe<double>(bytes.data() + index * 8);
+  };
+  const double x = at(original);
+  const double y = at(got);
+  return fmt::format("element {}: {:.9g} became {:.9g}, error {:.9g}, bound {:.9g}", index, x, y, std::abs(x - y), bound);
+}
+
+}  // namespace szarena::judge

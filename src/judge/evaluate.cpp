@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "judge/evaluate.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/utc.h"
+#include "judge/cases.h"
+#include "judge/checks.h"
+#include "judge/measure.h"
+#include "judge/runner.h"
+#include "target/cpu/build.h"
+
+namespace szarena::judge {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = os::Clock;
+using target::CallKind;
+
+constexpr milliseconds kCallTimeout{10000};
+
+double Since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+int AvailableProcessors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return std::max(1, CPU_COUNT(&set));
+}
+
+std::string DescribeMachine() {
+  std::string processor = "unknown processor";
+  std::ifstream info("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(info, line)) {
+    if (line.starts_with("model name")) {
+      processor = line.substr(std::min(line.size(), line.find(": ") + 2));
+      break;
+    }
+  }
+  utsname name;
+  const bool known = uname(&name) == 0;
+  return fmt::format("{}, {} processors, {} {}", processor, AvailableProcessors(), known ? name.sysname : "?",
+                     known ? name.release : "?");
+}
+
+// One evaluation in progress.
+class Ladder {
+ public:
+  explicit Ladder(const EvaluateOptions& options) : options_(options), task_(options.task) {}
+
+  Result<Evaluation> Run();
+
+ private:
+  struct CaseState {
+    const Case* item = nullptr;
+    std::optional<Bytes> own;        // the candidate's payload
+    std::optional<Bytes> reference;  // ours
+    bool own_decoded = false;
+    CaseResult result;
+  };
+
+  void Begin(Stage stage) {
+    if (options_.on_stage) options_.on_stage(stage);
+    stage_begin_ = Clock::now();
+  }
+  void Spent(Stage stage) { verdict_.at(stage).seconds += Since(stage_begin_); }
+  void Find(Stage stage, std::string detail) { findings_.push_back({stage, std::move(detail)}); }
+  // The finding that decides: of the lowest stage, the first.
+  const Finding* Lowest() const;
+  bool FailedBelow(Stage stage) const;
+  // Fills the statuses: everything below `until` that has no finding is ok.
+  void Settle(Stage until);
+  bool forward_only() const { return !task_.has_backward; }
+
+  Result<bool> Receive();
+  Result<bool> BuildCandidate();
+  Result<void> RunCorrectness();
+  Result<void> RunForward();
+  Result<void> RunOwnBackward();
+  Result<void> RunCross();
+  void CheckRatio();
+  Result<void> RunMeasurement();
+  Result<std::optional<std::string>> BuildBaseline();
+  void Absorb(const RunReport& report);
+  void WriteFeedback();
+
+  const EvaluateOptions& options_;
+  const TaskSpec& task_;
+  Verdict verdict_;
+  std::optional<sandbox::Sandbox> sandbox_;
+  target::Candidate candidate_;
+  Subject subject_;
+  std::vector<Case> cases_;
+  std::vector<CaseState> states_;
+  std::vector<Finding> findings_;
+  std::string build_log_;
+  std::string output_;
+  bool left_running_ = false;
+  bool deterministic_ = true;
+  Clock::time_point stage_begin_;
+};
+
+const Finding* Ladder::Lowest() const {
+  const Finding* lowest = nullptr;
+  for (const Finding& finding : findings_) {
+    if (lowest == nullptr || finding.stage < lowest->stage) lowest = &finding;
+  }
+  return lowest;
+}
+
+bool Ladder::FailedBelow(Stage stage) const {
+  const Finding* lowest = Lowest();
+  return lowest != nullptr && lowest->stage < stage;
+}
+
+void Ladder::Settle(Stage until) {
+  const Finding* lowest = Lowest();
+  for (int i = 0; i < kStageCount; ++i) {
+    const auto stage = static_cast<Stage>(i);
+    StageResult& result = verdict_.at(stage);
+    if (result.status != StageStatus::kNotReached) continue;
+    if (lowest != nullptr && lowest->stage == stage) {
+      result.status = StageStatus::kFailed;
+      result.detail = lowest->detail;
+      return;
+    }
+    if (stage >= until) return;
+    if (stage == Stage::kBoundHeld && forward_only()) {
+      result.status = StageStatus::kNotApplicable;
+      result.detail = "the task has one direction";
+    } else if (stage == Stage::kDecodable && options_.free_format) {
+      result.status = StageStatus::kNotApplicable;
+      result.detail = "own stream format: nothing of ours can read it";
+    } else if (stage == Stage::kRatioOk && !task_.compressor) {
+      result.status = StageStatus::kNotApplicable;
+      result.detail = "the task does not compress";
+    } else {
+      result.status = StageStatus::kOk;
+    }
+  }
+}
+
+Result<bool> Ladder::Receive() {
+  Begin(Stage::kReceived);
+  std::error_code error;
+  if (!std::filesystem::is_directory(options_.candidate, error)) {
+    return Fail(ErrorCode::kNotFound, "candidate '" + options_.candidate + "' is no folder");
+  }
+  Result<target::Candidate> candidate = target::ReadCandidate(options_.candidate);
+  Spent(Stage::kReceived);
+  if (!candidate) {
+    Find(Stage::kReceived, candidate.error().ToString());
+    return false;
+  }
+  candidate_ = *std::move(candidate);
+  verdict_.candidate_sha256 = candidate_.sha256;
+  verdict_.at(Stage::kReceived).detail = fmt::format("{} files", candidate_.files.size());
+  return true;
+}
+
+Result<bool> Ladder::BuildCandidate() {
+  Begin(Stage::kBuilt);
+  SZARENA_TRY(target::cpu::BuildResult built, target::cpu::Build(*sandbox_, candidate_));
+  Spent(Stage::kBuilt);
+  build_log_ = std::move(built.log);
+  if (!built.ok) {
+    Find(Stage::kBuilt, built.reason);
+    return false;
+  }
+  verdict_.at(Stage::kBuilt).detail = fmt::format("{} bytes", built.library.size());
+  subject_ = {&*sandbox_, &task_, std::move(built.library), verdict_.threads};
+  return true;
+}
+
+void Ladder::Absorb(const RunReport& report) {
+  findings_.insert(findings_.end(), report.findings.begin(), report.findings.end());
+  left_running_ |= report.left_running;
+  deterministic_ &= report.deterministic;
+  if (report.peak_memory_bytes > verdict_.peak_memory_bytes.value_or(0)) {
+    verdict_.peak_memory_bytes = report.peak_memory_bytes;
+  }
+  if (output_.empty()) output_ = report.output;
+}
+
+Result<void> Ladder::RunForward() {
+  std::vector<Call> calls;
+  for (const CaseState& state : states_) {
+    calls.push_back({state.item->name, state.item->hidden, state.item->problem, state.item->input, std::nullopt});
+  }
+  SZARENA_TRY(const RunReport report, RunCalls(subject_, CallKind::kForward, calls, kCallTimeout));
+  Absorb(report);
+  for (size_t i = 0; i < calls.size(); ++i) states_[i].own = std::move(calls[i].got);
+  return {};
+}
+
+// The candidate's decoder on the candidate's bytes: another process, nothing shared but the payload.
+Result<void> Ladder::RunOwnBackward() {
+  std::vector<Call> calls;
+  std::vector<CaseState*> owners;
+  for (CaseState& state : states_) {
+    if (!state.own) continue;
+    calls.push_back({state.item->name, state.item->hidden, state.item->problem, *state.own, std::nullopt});
+    owners.push_back(&state);
+  }
+  SZARENA_TRY(const RunReport report, RunCalls(subject_, CallKind::kBackward, calls, kCallTimeout));
+  Absorb(report);
+  for (size_t i = 0; i < calls.size(); ++i) {
+    CaseState& state = *owners[i];
+    const Case& item = *state.item;
+    if (!calls[i].got) continue;
+    const Bytes& got = *calls[i].got;
+    state.own_decoded = true;
+    if (!task_.compressor) {
+      if (got != item.input) {
+        const auto at = std::mismatch(got.begin(), got.end(), item.input.begin()).first - got.begin();
+        Find(Stage::kBoundHeld,
+             (item.hidden ? std::string("inverse does not give the input back")
+                          : fmt::format("inverse does not give the input back, first at element {}", at / 4)) +
+                 " (" + item.name + ")");
+      }
+      continue;
+    }
+    const FieldError error = CompareFields(item.problem.dtype, item.input, got, item.problem.abs_bound);
+    state.result.max_error_over_bound = error.max_error_over_bound;
+    if (std::isfinite(error.psnr)) state.result.psnr = error.psnr;
+    if (std::isfinite(error.nrmse)) state.result.nrmse = error.nrmse;
+    if (error.violations > 0) {
+      const std::string detail =
+          item.hidden ? fmt::format("{} of the elements break the bound, worst error {:.6g} bounds",
+                                    error.violations == 1 ? "one" : "some", error.max_error_over_bound)
+                      : fmt::format("{} of {} elements break the bound; {}", error.violations, item.problem.n,
+                                    DescribeElement(item.problem.dtype, item.input, got, error.first_violation,
+                                                    item.problem.abs_bound));
+      Find(Stage::kBoundHeld, detail + " (" + item.name + ")");
+    }
+  }
+  return {};
+}
+
+// Our decoder on the candidate's bytes, the candidate's on ours; primitives: exactness against our scalar code.
+Result<void> Ladder::RunCross() {
+  std::vector<Call> calls;
+  std::vector<CaseState*> owners;
+  for (CaseState& state : states_) {
+    const Case& item = *state.item;
+    const std::string where = " (" + item.name + ")";
+    if (state.own && !task_.compressor) {
+      const Bytes& own = *state.own;
+      if (own.size() != state.reference->size()) {
+        Find(Stage::kDecodable, fmt::format("the result has {} bytes, {} are right", own.size(), state.reference->size()) + where);
+      } else if (own != *state.reference) {
+        const auto at = std::mismatch(own.begin(), own.end(), state.reference->begin()).first - own.begin();
+        Find(Stage::kDecodable, (item.hidden ? std::string("the result differs from the definition")
+                                             : fmt::format("the result differs from the definition, first at byte {}: {} instead of {}", at,
+                                                           static_cast<int>(own[static_cast<size_t>(at)]),
+                                                           static_cast<int>((*state.reference)[static_cast<size_t>(at)]))) +
+                                    where);
+      }
+    }
+    if (state.own && task_.compressor) {
+      Bytes decoded(item.input.size());
+      const Result<void> status = ReferenceBackward(task_, item.problem, *state.own, decoded);
+      if (!status) {
+        Find(Stage::kDecodable, "our decoder refuses the payload: " + status.error().message + where);
+      } else {
+        const FieldError error = CompareFields(item.problem.dtype, item.input, decoded, item.problem.abs_bound);
+        if (error.violations > 0) {
+          Find(Stage::kDecodable,
+               (item.hidden ? fmt::format("decoded by our decoder, the payload breaks the bound, worst error {:.6g} bounds",
+                                          error.max_error_over_bound)
+                            : fmt::format("decoded by our decoder, {} of {} elements break the bound; {}", error.violations,
+                                          item.problem.n,
+                                          DescribeElement(item.problem.dtype, item.input, decoded, error.first_violation,
+                                                          item.problem.abs_bound))) +
+                   where);
+        }
+      }
+    }
+    if (task_.has_backward) {
+      calls.push_back({item.name, item.hidden, item.problem, *state.reference, std::nullopt});
+      owners.push_back(&state);
+    }
+  }
+  if (!task_.has_backward) return {};
+  SZARENA_TRY(RunReport report, RunCalls(subject_, CallKind::kBackward, calls, kCallTimeout));
+  for (Finding& finding : report.findings) {
+    // What goes wrong on our bytes is a matter of decoding, whatever the form.
+    if (finding.stage > Stage::kStarted) {
+      finding = {Stage::kDecodable, "on our encoder's payload: " + finding.detail};
+    }
+  }
+  Absorb(report);
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const Case& item = *owners[i]->item;
+    if (!calls[i].got) continue;
+    Bytes expected(item.input.size());
+    SZARENA_TRY_VOID(ReferenceBackward(task_, item.problem, *owners[i]->reference, expected));
+    if (*calls[i].got == expected) continue;
+    const auto at = std::mismatch(expected.begin(), expected.end(), calls[i].got->begin()).first - expected.begin();
+    const uint64_t width = item.problem.n == 0 ? 1 : item.input.size() / item.problem.n;
+    Find(Stage::kDecodable,
+         (item.hidden ? std::string("on our encoder's payload, the result differs from our decoder's")
+                      : fmt::format("on our encoder's payload, the result differs from our decoder's, first at element {}",
+                                    static_cast<uint64_t>(at) / width)) +
+             " (" + item.name + ")");
+  }
+  return {};
+}
+
+void Ladder::CheckRatio() {
+  uint64_t raw_bytes = 0;
+  uint64_t own_bytes = 0;
+  uint64_t reference_bytes = 0;
+  for (CaseState& state : states_) {
+    const Case& item = *state.item;
+    if (!task_.compressor || !state.own) continue;
+    const auto size = static_cast<double>(item.input.size());
+    if (!state.own->empty()) state.result.ratio = size / static_cast<double>(state.own->size());
+    if (!state.reference->empty()) state.result.reference_ratio = size / static_cast<double>(state.reference->size());
+    if (!item.hidden) {
+      raw_bytes += item.input.size();
+      own_bytes += state.own->size();
+      reference_bytes += state.reference->size();
+    }
+    if (!item.counts_for_ratio) continue;
+    const double allowed = static_cast<double>(state.reference->size()) / task_.ratio_share;
+    if (static_cast<double>(state.own->size()) > allowed) {
+      Find(Stage::kRatioOk, fmt::format("ratio {:.4g}, our encoder's is {:.4g}, at least {:.2f} of it is wanted ({})",
+                                        state.result.ratio.value_or(0), state.result.reference_ratio.value_or(0),
+                                        task_.ratio_share, item.name));
+    }
+    if (options_.free_format) continue;
+    const Result<uint64_t> own_raw = RawBlocks(task_, item.problem, *state.own);
+    const Result<uint64_t> reference_raw = RawBlocks(task_, item.problem, *state.reference);
+    if (own_raw && reference_raw &&
+        static_cast<double>(*own_raw) > static_cast<double>(*reference_raw) * (1 + task_.raw_margin) + 1) {
+      Find(Stage::kRatioOk, fmt::format("{} blocks are stored raw, {} in our encoder's payload ({})", *own_raw,
+                                        *reference_raw, item.name));
+    }
+  }
+  if (own_bytes > 0) verdict_.ratio = static_cast<double>(raw_bytes) / static_cast<double>(own_bytes);
+  if (reference_bytes > 0) verdict_.reference_ratio = static_cast<double>(raw_bytes) / static_cast<double>(reference_bytes);
+}
+
+Result<void> Ladder::RunCorrectness() {
+  Begin(Stage::kStarted);
+  for (const Case& item : cases_) {
+    CaseState state;
+    state.item = &item;
+    state.result.name = item.name;
+    state.result.hidden = item.hidden;
+    // A hidden case's size and bound would help to recognise it.
+    state.result.n = item.hidden ? 0 : item.problem.n;
+    state.result.abs_bound = item.hidden ? 0 : item.problem.abs_bound;
+    SZARENA_TRY(state.reference, ReferenceForward(task_, item.problem, item.input));
+    states_.push_back(std::move(state));
+  }
+  Begin(Stage::kFinished);
+  SZARENA_TRY_VOID(RunForward());
+  if (!FailedBelow(Stage::kOutputProduced) && task_.has_backward) SZARENA_TRY_VOID(RunOwnBackward());
+  Spent(Stage::kFinished);
+  if (!options_.free_format && !FailedBelow(Stage::kDecodable)) {
+    Begin(Stage::kDecodable);
+    SZARENA_TRY_VOID(RunCross());
+    Spent(Stage::kDecodable);
+  }
+  if (!FailedBelow(Stage::kRatioOk)) {
+    Begin(Stage::kRatioOk);
+    CheckRatio();
+    Spent(Stage::kRatioOk);
+  }
+  for (CaseState& state : states_) {
+    CaseResult& result = state.result;
+    if (result.max_error_over_bound) {
+      verdict_.max_error_over_bound = std::max(verdict_.max_error_over_bound.value_or(0), *result.max_error_over_bound);
+    }
+    if (!result.hidden && result.psnr) verdict_.psnr = std::min(verdict_.psnr.value_or(*result.psnr), *result.psnr);
+    if (!result.hidden && result.nrmse) verdict_.nrmse = std::max(verdict_.nrmse.value_or(0), *result.nrmse);
+    verdict_.cases.push_back(result);
+  }
+  if (left_running_) {
+    verdict_.flags.push_back({"work-left-running", FlagKind::kCheat,
+                              "the process used processor time after its last call had returned"});
+  }
+  if (!deterministic_) {
+    verdict_.flags.push_back({"nondeterministic-output", FlagKind::kWarning, "two calls on the same data gave different bytes"});
+  }
+  return {};
+}
+
+Result<std::optional<std::string>> Ladder::BuildBaseline() {
+  if (!options_.baseline) return std::optional<std::string>();
+  SZARENA_TRY(const target::Candidate baseline, target::ReadCandidate(*options_.baseline));
+  if (baseline.sha256 == candidate_.sha256) return std::optional(subject_.library);
+  SZARENA_TRY(target::cpu::BuildResult built, target::cpu::Build(*sandbox_, baseline));
+  if (!built.ok) {
+    return Fail(ErrorCode::kInternal, "the baseline '" + *options_.baseline + "' does not build: " + built.reason);
+  }
+  return std::optional(std::move(built.library));
+}
+
+Result<void> Ladder::RunMeasurement() {
+  Begin(Stage::kMeasured);
+  SZARENA_TRY(std::optional<std::string> library, BuildBaseline());
+  Subject baseline{&*sandbox_, &task_, library.value_or(""), verdict_.threads};
+  MeasureOptions options;
+  options.trials = options_.trials;
+  options.free_format = options_.free_format;
+  SZARENA_TRY(Measurement measured, Measure(subject_, library ? &baseline : nullptr, options));
+  Spent(Stage::kMeasured);
+  verdict_.directions = std::move(measured.directions);
+  verdict_.copy_bandwidth_gbs = measured.copy_bandwidth_gbs;
+  verdict_.measured_field = std::move(measured.measured_field);
+  verdict_.flags.insert(verdict_.flags.end(), measured.flags.begin(), measured.flags.end());
+  if (measured.peak_memory_bytes > verdict_.peak_memory_bytes.value_or(0)) {
+    verdict_.peak_memory_bytes = measured.peak_memory_bytes;
+  }
+  if (measured.fault) Find(Stage::kMeasured, *measured.fault);
+  return {};
+}
+
+void Ladder::WriteFeedback() {
+  std::string& text = verdict_.feedback;
+  if (const std::optional<Stage> failed = verdict_.Failed()) {
+    text = fmt::format("failed at '{}': {}\n", StageName(*failed), verdict_.at(*failed).detail);
+    // Others of the same stage help; later ones are likely its consequences.
+    int shown = 0;
+    for (const Finding& finding : findings_) {
+      if (finding.stage != *failed || finding.detail == verdict_.at(*failed).detail || shown == 4) continue;
+      text += "also: " + finding.detail + "\n";
+      ++shown;
+    }
+    if (*failed == Stage::kBuilt && !build_log_.empty()) text += build_log_;
+  } else {
+    text = "all stages hold\n";
+    if (verdict_.ratio) {
+      text += fmt::format("ratio {:.4g}, our encoder's {:.4g}\n", *verdict_.ratio, verdict_.reference_ratio.value_or(0));
+    }
+  }
+  for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
+    const DirectionResult& result = verdict_.directions[static_cast<size_t>(direction)];
+    if (!result.candidate || !result.candidate->host) continue;
+    text += fmt::format("{}: {:.4g} GB/s", DirectionName(task_.name, direction), result.candidate->host->median);
+    if (result.baseline && result.baseline->host) text += fmt::format(", baseline {:.4g} GB/s", result.baseline->host->median);
+    if (result.floor_fraction) text += fmt::format(", {:.3g} of what a plain copy allows", *result.floor_fraction);
+    text += "\n";
+  }
+  for (const Flag& flag : verdict_.flags) text += "flag " + flag.name + ": " + flag.detail + "\n";
+  if (!output_.empty()) text += "the candidate printed (untrusted):\n" + output_ + "\n";
+}
+
+Result<Evaluation> Ladder::Run() {
+  const auto begin = Clock::now();
+  if (options_.target != "cpu") {
+    return Fail(ErrorCode::kUnavailable, "target '" + options_.target + "' cannot be judged by this build; 'cpu' can");
+  }
+  if (options_.trials < 10) {
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("{} trials are too few: at least 10 timed runs are made", options_.trials));
+  }
+  if (options_.free_format && !task_.compressor) {
+    return Fail(ErrorCode::kInvalidArgument, "a stream format of its own makes sense for compressors only");
+  }
+  Evaluation evaluation;
+  evaluation.hidden_seed = options_.hidden_seed.value_or(DrawSecretSeed());
+  verdict_.task = task_.name;
+  verdict_.target = options_.target;
+  verdict_.format = options_.free_format ? "free" : "strict";
+  verdict_.threads = options_.threads > 0 ? std::min(options_.threads, AvailableProcessors()) : AvailableProcessors();
+  verdict_.machine = DescribeMachine();
+  verdict_.started_at = UtcNow();
+  SZARENA_TRY(sandbox_, sandbox::Sandbox::Probe());
+  verdict_.sandbox = sandbox_->description();
+  SZARENA_TRY(cases_, PublicCases(task_, verdict_.threads));
+  SZARENA_TRY(std::vector<Case> hidden, HiddenCases(task_, evaluation.hidden_seed, verdict_.threads));
+  std::move(hidden.begin(), hidden.end(), std::back_inserter(cases_));
+
+  SZARENA_TRY(const bool received, Receive());
+  bool built = false;
+  if (received) {
+    SZARENA_TRY(built, BuildCandidate());
+  }
+  if (built) SZARENA_TRY_VOID(RunCorrectness());
+  Settle(Stage::kMeasured);
+  if (options_.measure && verdict_.correct()) {
+    SZARENA_TRY_VOID(RunMeasurement());
+    StageResult& measured = verdict_.at(Stage::kMeasured);
+    measured.status = Lowest() == nullptr ? StageStatus::kOk : StageStatus::kFailed;
+    measured.detail = Lowest() == nullptr ? fmt::format("{} timed runs", options_.trials) : Lowest()->detail;
+  }
+  WriteFeedback();
+  verdict_.seconds = Since(begin);
+  evaluation.verdict = std::move(verdict_);
+  return evaluation;
+}
+
+}  // namespace
+
+Result<Evaluation> Evaluate(const EvaluateOptions& options) { return Ladder(options).Run(); }
+
+}  // namespace szarena::judge

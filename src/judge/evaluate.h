@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evaluate: a candidate directory in, a verdict out. The front door of the judge.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "judge/task_spec.h"
+#include "judge/verdict.h"
+
+namespace szarena::judge {
+
+struct EvaluateOptions {
+  TaskSpec task;
+  std::string target = "cpu";
+  std::string candidate;               // directory
+  std::optional<std::string> baseline; // directory of our implementation, run beside the candidate
+  int trials = 10;                     // timed runs after warm-up, at least 10
+  bool free_format = false;            // the candidate's own stream format: no cross-decoding, labelled
+  bool measure = true;                 // false: stop after ratio-ok
+  int threads = 0;                     // 0: one per processor that we may use
+  std::optional<uint64_t> hidden_seed; // replay; else drawn
+  std::function<void(Stage)> on_stage; // called when work on a stage begins; may be empty
+};
+
+struct Evaluation {
+  Verdict verdict;
+  uint64_t hidden_seed = 0;  // to be kept out of every sandbox, and shown only after the session is closed
+};
+
+// An Error is bad usage (kInvalidArgument, kNotFound), the environment's lack (kUnavailable) or our own fault; whatever the
+// candidate does is a verdict.
+Result<Evaluation> Evaluate(const EvaluateOptions& options);
+
+}  // namespace szarena::judge

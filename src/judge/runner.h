@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs one direction of one candidate on cases, in processes of its own, and checks what can be checked without knowing the
+// right answer: crashes, time, return values, sizes, poison, guards.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "judge/reference.h"
+#include "judge/verdict.h"
+#include "sandbox/sandbox.h"
+#include "target/worker.h"
+
+namespace szarena::judge {
+
+// A built library and where it runs.
+struct Subject {
+  const sandbox::Sandbox* sandbox = nullptr;
+  const TaskSpec* task = nullptr;
+  std::string library;  // bytes
+  int threads = 1;
+};
+
+// A fault found, with the stage that it belongs to.
+struct Finding {
+  Stage stage = Stage::kFinished;
+  std::string detail;
+};
+
+// One call's data and what came of it.
+struct Call {
+  std::string name;  // the case's, for evidence
+  bool hidden = false;
+  szarena_problem problem = {};
+  ByteView input;             // forward: elements; backward: payload
+  std::optional<Bytes> got;   // forward: payload; backward: elements. Absent where the call did not succeed
+};
+
+struct RunReport {
+  std::vector<Finding> findings;  // in order of the calls
+  bool deterministic = true;      // both rounds gave the same bytes
+  bool left_running = false;      // processor time was used after the last call
+  uint64_t peak_memory_bytes = 0;
+  std::string output;             // what the candidate printed, printable characters only, cut
+};
+
+// Makes every call twice, in one fresh process: over poison and over inverted poison, with the data at the end and at the
+// front of their pages. Stops at the first crash or timeout. An Error is the environment's or our own fault.
+Result<RunReport> RunCalls(const Subject& subject, target::CallKind kind, std::vector<Call>& calls,
+                           std::chrono::milliseconds call_timeout);
+
+// A worker for the subject with room for these slots.
+Result<target::Worker> StartWorker(const Subject& subject, size_t input_bytes, size_t output_bytes);
+
+// Bytes of the buffer that a call gets for its output.
+Result<uint64_t> OutputCapacity(const TaskSpec& task, const szarena_problem& problem, target::CallKind kind);
+
+// The function's name: "szarena_compress".
+std::string FunctionName(const TaskSpec& task, target::CallKind kind);
+
+// The payload's place is inside the buffer, or why not.
+std::optional<std::string> PayloadFault(const szarena_payload& payload, uint64_t capacity);
+
+}  // namespace szarena::judge
