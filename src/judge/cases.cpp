@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "base/bytes.h"
 #include "base/check.h"
@@ -23,7 +24,7 @@ using field::GeneratorKind;
 // What replaces a relative bound where the range is 0 or not finite.
 constexpr double kFallbackBound = 1e-3;
 
-szarena_problem MakeProblem(const TaskSpec& task, const field::Field& data, double abs_bound, int threads) {
+szarena_problem MakeProblem(const TaskSpec& task, const field::Field& data, double abs_bound, uint32_t mode, int threads) {
   szarena_problem problem = {};
   problem.struct_size = sizeof problem;
   problem.version = SZARENA_CONTRACT_VERSION;
@@ -32,7 +33,7 @@ szarena_problem MakeProblem(const TaskSpec& task, const field::Field& data, doub
   const field::Dims& dims = data.dims();
   for (size_t i = 0; i < dims.size(); ++i) problem.dims[3 - dims.size() + i] = dims[i];
   problem.dtype = data.dtype() == field::DType::kF32 ? SZARENA_F32 : SZARENA_F64;
-  problem.mode = task.mode;
+  problem.mode = mode;
   problem.abs_bound = abs_bound;
   problem.block_size = task.block_size;
   problem.pad_blocks = task.pad_blocks;
@@ -41,62 +42,77 @@ szarena_problem MakeProblem(const TaskSpec& task, const field::Field& data, doub
   return problem;
 }
 
-double AbsoluteBound(const field::Field& data, double relative) {
-  const codec::ConstArray values{data.bytes().data(), data.size(),
-                                 data.dtype() == field::DType::kF32 ? codec::DType::kF32 : codec::DType::kF64};
-  const double bound = codec::ResolveRelativeBound(relative, codec::FindRange(values));
-  return std::isfinite(bound) && bound > 0 ? bound : kFallbackBound;
+codec::ValueRange RangeOf(const field::Field& data) {
+  return codec::FindRange({data.bytes().data(), data.size(),
+                           data.dtype() == field::DType::kF32 ? codec::DType::kF32 : codec::DType::kF64});
 }
 
-double ValueAt(ByteView real, uint32_t dtype, uint64_t i) {
-  return dtype == SZARENA_F32 ? static_cast<double>(LoadLe<float>(real.data() + i * 4))
-                              : LoadLe<double>(real.data() + i * 8);
+double AbsoluteBound(const field::Field& data, const task::Bound& bound) {
+  if (!bound.relative) return bound.value;
+  const double resolved = codec::ResolveRelativeBound(bound.value, RangeOf(data));
+  return std::isfinite(resolved) && resolved > 0 ? resolved : kFallbackBound;
 }
 
-// The value's code on the grid of the bound, 0 where there is none.
-int32_t Code(double value, double bound) {
-  const double code = std::nearbyint(value / (2 * bound));
-  return std::abs(code) < 1 << 30 ? static_cast<int32_t>(code) : 0;  // false for NaN
-}
-
-// The input of a task from the values of a field: the field itself, or integers as the stage before would give them.
-void Derive(TaskKind kind, const szarena_problem& problem, ByteView real, std::span<std::byte> out) {
-  const auto put = [&out](uint64_t i, uint32_t value) { StoreLe<uint32_t>(out.data() + i * 4, value); };
-  const auto code = [&](uint64_t i) { return Code(ValueAt(real, problem.dtype, i), problem.abs_bound); };
-  switch (kind) {
-    case TaskKind::kSzp:
-    case TaskKind::kSzx:
-    case TaskKind::kQuantize:
-    case TaskKind::kLeadingBytes:  // the words of the values themselves
-      if (!out.empty()) std::memcpy(out.data(), real.data(), out.size());
-      return;
-    case TaskKind::kLorenzo:
-      for (uint64_t i = 0; i < problem.n; ++i) put(i, static_cast<uint32_t>(code(i)));
-      return;
-    case TaskKind::kHistogram:
-      for (uint64_t i = 0; i < problem.n; ++i) put(i, static_cast<uint32_t>(code(i)) + problem.bins / 2);
-      return;
-    case TaskKind::kBitpack:
-      // Differences within a block; |code| < 2^30, so none is INT32_MIN.
-      for (uint64_t i = 0; i < problem.n; ++i) {
-        put(i, static_cast<uint32_t>(code(i)) - (i % 32 == 0 ? 0u : static_cast<uint32_t>(code(i - 1))));
+// The integers that the stages before a primitive would give it (task/task.h), from the codes of quantize.
+std::vector<uint32_t> DeriveIntegers(const TaskSpec& task, const szarena_problem& problem, ByteView real) {
+  const Bytes quantized = RunQuantize(problem, real);
+  std::vector<uint32_t> values(problem.n);
+  if (problem.n > 0) std::memcpy(values.data(), quantized.data(), problem.n * 4);
+  switch (task.input) {
+    case task::Input::kField:
+    case task::Input::kWords:
+    case task::Input::kCodes:
+      return values;
+    case task::Input::kDifferences:
+    case task::Input::kBins: {
+      const uint32_t shift = task.input == task::Input::kBins ? task.bins / 2 : 0;
+      for (uint64_t i = problem.n; i-- > 0;) values[i] = values[i] - (i > 0 ? values[i - 1] : 0u) + shift;
+      return values;
+    }
+    case task::Input::kSizes: {
+      std::vector<uint32_t> sizes((problem.n + 31) / 32);
+      const std::byte* bitmap = quantized.data() + problem.n * 4;
+      for (uint64_t block = 0; block < sizes.size(); ++block) {
+        bool raw = false;
+        int rate = 0;
+        for (uint64_t i = block * 32; i < std::min(problem.n, block * 32 + 32); ++i) {
+          raw |= (bitmap[i / 8] >> (i % 8) & std::byte{1}) != std::byte{0};
+          const auto d = static_cast<int32_t>(values[i] - (i % 32 == 0 ? 0u : values[i - 1]));
+          rate = std::max(rate, static_cast<int>(std::bit_width(d < 0 ? 0u - static_cast<uint32_t>(d) : static_cast<uint32_t>(d))));
+        }
+        sizes[block] = raw ? 32 * (problem.dtype == SZARENA_F32 ? 4u : 8u) : rate == 0 ? 0u : 4u + 4u * static_cast<uint32_t>(rate);
       }
-      return;
-    case TaskKind::kScan:
-      for (uint64_t i = 0; i < problem.n; ++i) put(i, static_cast<uint32_t>(std::abs(code(i))));
-      return;
+      return sizes;
+    }
   }
+  return values;
+}
+
+bool TakesReals(const TaskSpec& task) {
+  return task.input == task::Input::kField || task.input == task::Input::kWords;
+}
+
+// The input of a task from a field; adapts the problem where the number of elements changes.
+Bytes DeriveInput(const TaskSpec& task, szarena_problem& problem, ByteView real) {
+  if (TakesReals(task)) return Bytes(real.begin(), real.end());
+  const std::vector<uint32_t> values = DeriveIntegers(task, problem, real);
+  if (values.size() != problem.n) {
+    problem.n = values.size();
+    problem.dims[0] = problem.dims[1] = 1;
+    problem.dims[2] = problem.n;
+  }
+  const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
+  return Bytes(bytes, bytes + values.size() * 4);
 }
 
 Case MakeCase(const TaskSpec& task, std::string name, bool hidden, const field::Field& data, double abs_bound,
-              int threads) {
+              uint32_t mode, int threads) {
   Case item;
   item.name = std::move(name);
   item.hidden = hidden;
-  item.problem = MakeProblem(task, data, abs_bound, threads);
+  item.problem = MakeProblem(task, data, abs_bound, mode, threads);
   item.counts_for_ratio = task.compressor && data.size() >= kRatioFromElements;
-  item.input.resize(InputBytes(task, item.problem));
-  Derive(task.kind, item.problem, data.bytes(), item.input);
+  item.input = DeriveInput(task, item.problem, data.bytes());
   return item;
 }
 
@@ -143,10 +159,16 @@ uint64_t DrawSecretSeed() {
 
 Result<std::vector<Case>> PublicCases(const TaskSpec& task, int threads) {
   std::vector<Case> cases;
+  std::string loaded;
+  field::Field data;
   for (const FieldCase& item : task.public_fields) {
-    Result<field::Field> data = field::LoadField(item.field);
-    if (!data) return WithContext(data.error(), "while loading field '" + item.name + "' of task '" + task.name + "'");
-    cases.push_back(MakeCase(task, item.name, false, *data, AbsoluteBound(*data, item.relative_bound), threads));
+    if (item.field != loaded) {
+      Result<field::Field> field = field::LoadField(item.field);
+      if (!field) return WithContext(field.error(), "while loading field '" + item.name + "' of task '" + task.name + "'");
+      data = *std::move(field);
+      loaded = item.field;
+    }
+    cases.push_back(MakeCase(task, item.name, false, data, AbsoluteBound(data, item.bound), item.mode, threads));
   }
   return cases;
 }
@@ -175,8 +197,9 @@ Result<std::vector<Case>> HiddenCases(const TaskSpec& task, uint64_t seed, int t
     }
     Result<field::Field> data = field::Generate(spec);
     if (!data) return WithContext(data.error(), "while generating a hidden field");
-    const double bound = kind.absolute ? kind.bound : AbsoluteBound(*data, kind.bound);
-    Case item = MakeCase(task, "hidden: " + name, true, *data, bound, threads);
+    const double bound = AbsoluteBound(*data, {kind.bound, !kind.absolute});
+    const uint32_t mode = task.modes[cases.size() / task.dtypes.size() % task.modes.size()];
+    Case item = MakeCase(task, "hidden: " + name, true, *data, bound, mode, threads);
     // Some calls must do with fewer threads.
     item.problem.threads = static_cast<uint32_t>(1 + random.Below(static_cast<uint64_t>(threads)));
     cases.push_back(std::move(item));
@@ -185,49 +208,69 @@ Result<std::vector<Case>> HiddenCases(const TaskSpec& task, uint64_t seed, int t
 }
 
 Result<TimedData> TimedData::Load(const TaskSpec& task, int threads) {
-  Result<field::Field> data = field::LoadField(task.timed.field);
-  if (!data) return WithContext(data.error(), "while loading field '" + task.timed.name + "' of task '" + task.name + "'");
-  if (data->size() == 0) return Fail(ErrorCode::kInvalidArgument, "field '" + task.timed.name + "' has no element to time");
+  if (task.timed_fields.empty()) return Fail(ErrorCode::kInvalidArgument, "task '" + task.name + "' names no field to time");
+  const task::Bound& bound = task.timed_fields.front().bound;
   TimedData timed;
-  timed.kind_ = task.kind;
-  timed.problem_ = MakeProblem(task, *data, AbsoluteBound(*data, task.timed.relative_bound), threads);
-  // A one-dimensional sequence of the wanted length: the field again and again.
-  timed.problem_.n = task.timed_elements;
-  if (data->size() != task.timed_elements) {
-    timed.problem_.dims[0] = timed.problem_.dims[1] = 1;
-    timed.problem_.dims[2] = task.timed_elements;
+  Bytes reals;
+  std::optional<field::DType> dtype;
+  for (const FieldCase& item : task.timed_fields) {
+    Result<field::Field> data = field::LoadField(item.field);
+    if (!data) return WithContext(data.error(), "while loading field '" + item.name + "' of task '" + task.name + "'");
+    // One array has one type: the first field's.
+    if (!dtype) dtype = data->dtype();
+    SZARENA_TRY(const field::Field same, field::ConvertTo(*data, *dtype));
+    const codec::ValueRange range = RangeOf(same);
+    const double width = range.max - range.min;
+    const double scale = std::isfinite(width) && width > 0 ? 1 / width : 1;
+    const size_t from = reals.size();
+    reals.resize(from + same.size_bytes());
+    for (size_t i = 0; i < same.size(); ++i) {
+      if (*dtype == field::DType::kF32) {
+        StoreLe(reals.data() + from + i * 4, static_cast<float>(same.values<float>()[i] * scale));
+      } else {
+        StoreLe(reals.data() + from + i * 8, same.values<double>()[i] * scale);
+      }
+    }
+    timed.name_ += (timed.name_.empty() ? "" : ", ") + item.name;
   }
-  const ByteView bytes = data->bytes();
-  timed.base_.assign(bytes.begin(), bytes.end());
+  if (reals.empty()) return Fail(ErrorCode::kInvalidArgument, "the timed fields of task '" + task.name + "' have no element");
+  SZARENA_TRY(field::Field line, field::Field::Allocate(*dtype, {reals.size() / field::SizeOf(*dtype)}));
+  std::memcpy(line.mutable_bytes().data(), reals.data(), reals.size());
+  timed.name_ += " (each scaled to a range of 1), " + bound.ToString();
+  timed.problem_ = MakeProblem(task, line, bound.value, task.timed_fields.front().mode, threads);
+  timed.base_ = DeriveInput(task, timed.problem_, line.bytes());
+  timed.integers_ = !TakesReals(task);
+  timed.problem_.n = task.timed_elements;
+  timed.problem_.dims[2] = task.timed_elements;
   return timed;
 }
 
 void TimedData::Fill(uint64_t seed, std::span<std::byte> input) const {
-  // Rotated, and scaled by a factor within 2 % of 1: no value stays, the character does.
+  // Rotated; reals scaled by a factor within 2 % of 1, integers changed by 0 or 1: the data stay what they are like, and
+  // nothing can be looked up.
   Random random(seed);
   const double factor = 0.98 + 0.04 * random.Unit();
-  const auto fill = [&]<typename T>(T) {
+  const auto fill = [&]<typename T>(T, auto change) {
     const auto* base = reinterpret_cast<const T*>(base_.data());
+    auto* to = reinterpret_cast<T*>(input.data());
     const uint64_t size = base_.size() / sizeof(T);
+    const uint64_t n = input.size() / sizeof(T);
     uint64_t from = random.Below(size);
-    Bytes real;
-    const bool direct = input.size() == problem_.n * sizeof(T) && kind_ != TaskKind::kLorenzo &&
-                        kind_ != TaskKind::kHistogram && kind_ != TaskKind::kBitpack && kind_ != TaskKind::kScan;
-    if (!direct) real.resize(problem_.n * sizeof(T));
-    auto* to = reinterpret_cast<T*>(direct ? input.data() : real.data());
-    const T by = static_cast<T>(factor);
-    for (uint64_t i = 0; i < problem_.n;) {
-      const uint64_t run = std::min(problem_.n - i, size - from);
-      for (uint64_t k = 0; k < run; ++k) to[i + k] = base[from + k] * by;
+    for (uint64_t i = 0; i < n; from = 0) {
+      const uint64_t run = std::min(n - i, size - from);
+      for (uint64_t k = 0; k < run; ++k) to[i + k] = change(base[from + k], i + k);
       i += run;
-      from = 0;
     }
-    if (!direct) Derive(kind_, problem_, real, input);
   };
-  if (problem_.dtype == SZARENA_F32) {
-    fill(float{});
+  if (integers_) {
+    const uint64_t key = random.Next();
+    fill(uint32_t{}, [key](uint32_t value, uint64_t i) {
+      return value + (static_cast<uint32_t>(Mix64(key + i / 64) >> (i % 64)) & 1u);
+    });
+  } else if (problem_.dtype == SZARENA_F32) {
+    fill(float{}, [by = static_cast<float>(factor)](float value, uint64_t) { return value * by; });
   } else {
-    fill(double{});
+    fill(double{}, [by = factor](double value, uint64_t) { return value * by; });
   }
 }
 

@@ -28,18 +28,22 @@ Result<std::vector<Case>> PublicCases(const TaskSpec& task, int threads);
 // denormals, huge range. The same seed gives the same cases.
 Result<std::vector<Case>> HiddenCases(const TaskSpec& task, uint64_t seed, int threads);
 
-// The field that is timed, and varied copies of it: every value differs from every other variation's.
+// The data that are timed, and varied copies of them: every element differs from every other variation's.
 class TimedData {
  public:
+  // The task's timed fields one after another, each scaled to a range of 1 so that one bound serves all, repeated or cut to
+  // timed_elements elements.
   static Result<TimedData> Load(const TaskSpec& task, int threads);
   const szarena_problem& problem() const { return problem_; }
+  const std::string& name() const { return name_; }
   // Writes the input of variation `seed` (InputBytes bytes).
   void Fill(uint64_t seed, std::span<std::byte> input) const;
 
  private:
-  TaskKind kind_ = TaskKind::kSzp;
+  bool integers_ = false;
   szarena_problem problem_ = {};
-  Bytes base_;  // the field itself, f32 or f64
+  std::string name_;
+  Bytes base_;  // elements of the task's input
 };
 
 }  // namespace szarena::judge

@@ -331,17 +331,18 @@ void Ladder::CheckRatio() {
       reference_bytes += state.reference->size();
     }
     if (!item.counts_for_ratio) continue;
-    const double allowed = static_cast<double>(state.reference->size()) / task_.ratio_share;
+    const double allowed = static_cast<double>(state.reference->size()) / task_.ratio_rule.min_of_reference;
     if (static_cast<double>(state.own->size()) > allowed) {
       Find(Stage::kRatioOk, fmt::format("ratio {:.4g}, our encoder's is {:.4g}, at least {:.2f} of it is wanted ({})",
                                         state.result.ratio.value_or(0), state.result.reference_ratio.value_or(0),
-                                        task_.ratio_share, item.name));
+                                        task_.ratio_rule.min_of_reference, item.name));
     }
     if (options_.free_format) continue;
+    const double blocks = std::ceil(static_cast<double>(item.problem.n) / task_.block_size);
     const Result<uint64_t> own_raw = RawBlocks(task_, item.problem, *state.own);
     const Result<uint64_t> reference_raw = RawBlocks(task_, item.problem, *state.reference);
     if (own_raw && reference_raw &&
-        static_cast<double>(*own_raw) > static_cast<double>(*reference_raw) * (1 + task_.raw_margin) + 1) {
+        static_cast<double>(*own_raw) > static_cast<double>(*reference_raw) + task_.ratio_rule.raw_block_margin * blocks) {
       Find(Stage::kRatioOk, fmt::format("{} blocks are stored raw, {} in our encoder's payload ({})", *own_raw,
                                         *reference_raw, item.name));
     }
@@ -479,17 +480,20 @@ Result<Evaluation> Ladder::Run() {
   SZARENA_TRY(sandbox_, sandbox::Sandbox::Probe());
   verdict_.sandbox = sandbox_->description();
   SZARENA_TRY(cases_, PublicCases(task_, verdict_.threads));
-  SZARENA_TRY(std::vector<Case> hidden, HiddenCases(task_, evaluation.hidden_seed, verdict_.threads));
-  std::move(hidden.begin(), hidden.end(), std::back_inserter(cases_));
+  if (options_.hidden) {
+    SZARENA_TRY(std::vector<Case> hidden, HiddenCases(task_, evaluation.hidden_seed, verdict_.threads));
+    std::move(hidden.begin(), hidden.end(), std::back_inserter(cases_));
+  }
 
   SZARENA_TRY(const bool received, Receive());
   bool built = false;
   if (received) {
     SZARENA_TRY(built, BuildCandidate());
   }
-  if (built) SZARENA_TRY_VOID(RunCorrectness());
-  Settle(Stage::kMeasured);
-  if (options_.measure && verdict_.correct()) {
+  const bool run = built && options_.until > Stage::kBuilt;
+  if (run) SZARENA_TRY_VOID(RunCorrectness());
+  Settle(run ? Stage::kMeasured : Stage::kStarted);
+  if (options_.until == Stage::kMeasured && verdict_.correct()) {
     SZARENA_TRY_VOID(RunMeasurement());
     StageResult& measured = verdict_.at(Stage::kMeasured);
     measured.status = Lowest() == nullptr ? StageStatus::kOk : StageStatus::kFailed;

@@ -20,7 +20,8 @@ struct EvaluateOptions {
   std::optional<std::string> baseline; // directory of our implementation, run beside the candidate
   int trials = 10;                     // timed runs after warm-up, at least 10
   bool free_format = false;            // the candidate's own stream format: no cross-decoding, labelled
-  bool measure = true;                 // false: stop after ratio-ok
+  Stage until = Stage::kMeasured;      // kBuilt: only build; kMeasured: everything; between: no timing
+  bool hidden = true;                  // false: public fields only (quick feedback, not a score)
   int threads = 0;                     // 0: one per processor that we may use
   std::optional<uint64_t> hidden_seed; // replay; else drawn
   std::function<void(Stage)> on_stage; // called when work on a stage begins; may be empty

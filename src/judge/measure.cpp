@@ -125,7 +125,7 @@ std::optional<std::string> Timing::Verify(const Worker& worker, CallKind kind, R
       }
       return std::nullopt;
     }
-    if (static_cast<double>(payload.size()) > static_cast<double>(reference.size()) / task_.ratio_share) {
+    if (static_cast<double>(payload.size()) > static_cast<double>(reference.size()) / task_.ratio_rule.min_of_reference) {
       return fmt::format("a timed payload has {} bytes, our encoder's {}", payload.size(), reference.size());
     }
     if (is_candidate && options_.free_format) {
@@ -273,7 +273,7 @@ Result<Measurement> Timing::Run() {
   if (!copy_seconds_.empty()) {
     result_.copy_bandwidth_gbs = 2 * static_cast<double>(copy_from_.size()) / MakeFigure(copy_seconds_).median * 1e-9;
   }
-  result_.measured_field = fmt::format("{}: {} elements, {} calls a run, every one on data of its own", task_.timed.name,
+  result_.measured_field = fmt::format("{}; {} elements, {} calls a run, every one on data of its own", data_.name(),
                                        problem_.n, kSlots);
   return std::move(result_);
 }

@@ -9,56 +9,68 @@ namespace {
 struct Row {
   const char* name;
   TaskKind kind;
-  bool compressor;
-  bool has_backward;
-  uint32_t mode;
-  uint32_t block_size;
-  uint32_t pad_blocks;
-  uint32_t bins;
 };
+constexpr std::array<Row, 8> kRows = {{{"szp", TaskKind::kSzp},
+                                       {"szx", TaskKind::kSzx},
+                                       {"quantize", TaskKind::kQuantize},
+                                       {"lorenzo", TaskKind::kLorenzo},
+                                       {"histogram", TaskKind::kHistogram},
+                                       {"bitpack", TaskKind::kBitpack},
+                                       {"scan", TaskKind::kScan},
+                                       {"leading-bytes", TaskKind::kLeadingBytes}}};
 
-// One line a task; the definitions are in szarena_candidate.h and docs/formats/.
-constexpr std::array<Row, 8> kRows = {{
-    {"szp", TaskKind::kSzp, true, true, SZARENA_MODE_OUTLIER, 32, 1024, 0},
-    {"szx", TaskKind::kSzx, true, true, SZARENA_MODE_RANDOM_ACCESS, 128, 0, 0},
-    {"quantize", TaskKind::kQuantize, false, false, SZARENA_MODE_NONE, 0, 0, 0},
-    {"lorenzo", TaskKind::kLorenzo, false, true, SZARENA_MODE_NONE, 0, 0, 0},
-    {"histogram", TaskKind::kHistogram, false, false, SZARENA_MODE_NONE, 0, 0, 1024},
-    {"bitpack", TaskKind::kBitpack, false, true, SZARENA_MODE_FIXED, 32, 1024, 0},
-    {"scan", TaskKind::kScan, false, false, SZARENA_MODE_NONE, 0, 0, 0},
-    {"leading-bytes", TaskKind::kLeadingBytes, false, false, SZARENA_MODE_NONE, 128, 0, 0},
-}};
+// The bound of timed data: 1e-3 of the range where the field has it, else its first relative one.
+FieldCase TimedCase(const task::PublicField& field, uint32_t mode) {
+  FieldCase timed{field.name, field.spec, field.bounds.front(), mode};
+  for (const task::Bound& bound : field.bounds) {
+    if (bound.relative && bound.value == 1e-3) timed.bound = bound;
+  }
+  return timed;
+}
 
 }  // namespace
 
-std::vector<std::string> TaskNames() {
-  std::vector<std::string> names;
-  for (const Row& row : kRows) names.emplace_back(row.name);
-  return names;
-}
-
-Result<TaskSpec> FindTaskSpec(std::string_view name) {
+Result<TaskSpec> SpecFromTask(const task::Task& task) {
+  TaskSpec spec;
+  bool known = false;
   for (const Row& row : kRows) {
-    if (name != row.name) continue;
-    TaskSpec spec;
-    spec.name = row.name;
+    if (task.name != row.name) continue;
     spec.kind = row.kind;
-    spec.compressor = row.compressor;
-    spec.has_backward = row.has_backward;
-    spec.mode = row.mode;
-    spec.block_size = row.block_size;
-    spec.pad_blocks = row.pad_blocks;
-    spec.bins = row.bins;
-    // Public fields that need no package; tasks/ names real ones.
-    spec.public_fields = {{"smooth 64x64x64 at 1e-3", "gen:smooth:seed=1:dims=64x64x64", 1e-3},
-                          {"turbulence 64x64x64 at 1e-2", "gen:turbulence:seed=2:dims=64x64x64", 1e-2},
-                          {"particles 200000 at 1e-4", "gen:particles:seed=3:dims=200000", 1e-4}};
-    spec.timed = {"turbulence 128x128x256 at 1e-3", "gen:turbulence:seed=4:dims=128x128x256", 1e-3};
-    return spec;
+    known = true;
   }
-  std::string known;
-  for (const Row& row : kRows) known += (known.empty() ? "" : ", ") + std::string(row.name);
-  return Fail(ErrorCode::kNotFound, "task '" + std::string(name) + "' does not exist; there are " + known);
+  if (!known) {
+    return Fail(ErrorCode::kInvalidArgument, "task '" + task.name + "': the judge has no definition of a right result for it");
+  }
+  spec.name = task.name;
+  spec.compressor = task.kind == task::Kind::kCompressor;
+  spec.has_backward = spec.compressor || task.has_inverse;
+  if (!task.modes.empty()) {
+    spec.modes.clear();
+    for (const task::Mode mode : task.modes) spec.modes.push_back(static_cast<uint32_t>(mode));
+  }
+  if (!task.dtypes.empty()) {
+    spec.dtypes.clear();
+    for (const std::string& dtype : task.dtypes) spec.dtypes.push_back(dtype == "f64" ? SZARENA_F64 : SZARENA_F32);
+  }
+  spec.input = task.input;
+  spec.block_size = task.block_size;
+  spec.pad_blocks = task.pad_blocks;
+  spec.bins = task.bins;
+  spec.ratio_rule = task.ratio_rule;
+  for (const task::PublicField& field : task.fields) {
+    if (field.bounds.empty()) continue;
+    // Every bound in the ranked mode, the other modes at the first bound.
+    for (size_t b = 0; b < field.bounds.size(); ++b) {
+      for (size_t m = 0; m < spec.modes.size(); ++m) {
+        if (b > 0 && m > 0) continue;
+        std::string name = field.name + " " + field.bounds[b].ToString();
+        if (spec.modes.size() > 1) name += " " + std::string(task::ModeName(task.modes[m]));
+        spec.public_fields.push_back({std::move(name), field.spec, field.bounds[b], spec.modes[m]});
+      }
+    }
+    if (field.timed) spec.timed_fields.push_back(TimedCase(field, spec.modes.front()));
+  }
+  return spec;
 }
 
 }  // namespace szarena::judge

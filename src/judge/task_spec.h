@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// TaskSpec: what the judge must know of a task. The prose, prompts and sources are elsewhere (tasks/).
+// TaskSpec: what the judge takes from a task's file, in the terms of the contract.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "szarena_candidate.h"
+#include "task/task.h"
 
 namespace szarena::judge {
 
+// Which definition in szarena_candidate.h or docs/formats/ a result is compared with.
 enum class TaskKind : uint8_t { kSzp, kSzx, kQuantize, kLorenzo, kHistogram, kBitpack, kScan, kLeadingBytes };
 
-// A field that is shown, with its bound relative to the range of its finite values.
+// A field that is shown, with one bound and one mode.
 struct FieldCase {
-  std::string name;   // "levitus-temp 1e-3"
+  std::string name;   // "levitus-temp rel:1e-3 plain"
   std::string field;  // a field spec (field/spec.h)
-  double relative_bound = 1e-3;
+  task::Bound bound;
+  uint32_t mode = SZARENA_MODE_NONE;
 };
 
 struct TaskSpec {
@@ -26,27 +28,23 @@ struct TaskSpec {
   TaskKind kind = TaskKind::kSzp;
   bool compressor = true;    // compress and decompress, else run
   bool has_backward = true;  // decompress, or inverse
-  uint32_t mode = SZARENA_MODE_NONE;
+  std::vector<uint32_t> modes = {SZARENA_MODE_NONE};    // the first is timed and ranked; hidden cases use all
+  std::vector<uint32_t> dtypes = {SZARENA_F32};         // hidden cases use all
+  task::Input input = task::Input::kField;
   uint32_t block_size = 0;
   uint32_t pad_blocks = 0;
   uint32_t bins = 0;
-  std::vector<uint32_t> dtypes = {SZARENA_F32};  // every one occurs in hidden cases
-
-  // Ratio rule: at least ratio_share x our encoder's ratio on every field of at least kRatioFromElements elements, and at most
-  // (1 + raw_margin) x its number of raw blocks, plus one.
-  double ratio_share = 0.98;
-  double raw_margin = 0.02;
+  task::RatioRule ratio_rule;
 
   std::vector<FieldCase> public_fields;  // for feedback and the reported ratio
-  FieldCase timed;                       // what is timed: varied for every run
-  uint64_t timed_elements = 4u << 20;    // the field is repeated, varied, or cut to so many
+  std::vector<FieldCase> timed_fields;   // what is timed, one after another in one array, all with one relative bound
+  uint64_t timed_elements = 4u << 20;
 };
+
+// From this many elements on a field counts for the ratio rule.
 inline constexpr uint64_t kRatioFromElements = 4096;
 
-// The names of all tasks, compressors first.
-std::vector<std::string> TaskNames();
-
-// The built-in specification; kNotFound names what exists.
-Result<TaskSpec> FindTaskSpec(std::string_view name);
+// kInvalidArgument where the task's name is none that the judge has a definition for.
+Result<TaskSpec> SpecFromTask(const task::Task& task);
 
 }  // namespace szarena::judge
