@@ -20,6 +20,7 @@ int RunCli(int argc, const char* const* argv) {
 
   Action action;
   AddDoctor(app, action);
+  AddEvaluate(app, action);
   AddReport(app, action);
   AddTasks(app, action);
   AddNewTask(app, action);
