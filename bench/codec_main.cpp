@@ -87,7 +87,9 @@ Result<void> LimitInstructions(const std::string& name) {
   for (std::int64_t rest = hwy::SupportedTargets(); rest != 0; rest &= rest - 1) {
     const std::int64_t target = rest & -rest;
     if (name == hwy::TargetName(target)) {
-      hwy::DisableTargets(target - 1);
+      // Not DisableTargets: Highway 1.0 forgets it at the next SupportedTargets().
+      hwy::SetSupportedTargetsForTest(hwy::SupportedTargets() & ~(target - 1));
+      hwy::GetChosenTarget().Update(hwy::SupportedTargets());
       return {};
     }
     known += fmt::format(" {}", hwy::TargetName(target));
