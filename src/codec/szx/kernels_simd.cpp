@@ -248,8 +248,9 @@ bool FastRead(const std::uint8_t* block, std::size_t size, std::byte* values) {
     const auto order = hn::Load(d8, set.unpack[code].bytes);
     const auto stored = hn::TableLookupBytesOr0(hn::LoadU(d8, next), order);
     const auto carried = hn::BitCast(di8, hn::Broadcast<16 / sizeof(T) - 1>(words));
-    words = hn::BitCast(
-        du, hn::IfNegativeThenElse(hn::BitCast(di8, order), carried, hn::BitCast(di8, stored)));
+    // Not IfNegativeThenElse: Highway 1.0 wants whole lanes of sign bits for it on SSSE3.
+    words = hn::BitCast(du, hn::IfThenElse(hn::Lt(hn::BitCast(di8, order), hn::Zero(di8)), carried,
+                                           hn::BitCast(di8, stored)));
     next += set.count[code];
     auto x = hn::BitCast(d, hn::ShiftLeftSame(words, shift));
     if constexpr (!kExact) x = hn::Add(x, medians);
