@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong, in words: traps with source lines, who waits for what, what was left over.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "fabric/interp/operand.h"
+#include "fabric/interp/interp.h"
+#include "fabric/sim/impl.h"
+
+namespace szarena::fabric {
+using namespace bytecode;
+
+std::string Fabric::Impl::FileName(uint32_t file) const { return file < program->files.size() ? program->files[file] : std::string(); }
+
+LineEntry Fabric::Impl::LineOf(const Pe& pe, uint32_t function, uint32_t pc) const {
+  const auto& functions = pe.cls->code->functions;
+  if (function < functions.size()) return LineAt(functions[function], pc);
+  if (pe.thread != nullptr && !pe.thread->frames.empty() && pe.state != MainState::kIdle) {
+    const Frame& f = pe.thread->frames.back();
+    return LineAt(*f.function, f.pc);
+  }
+  return {0, kNoIndex, 0};
+}
+
+bool Tile::Report(Pe& pe, TrapKind kind, uint64_t cycle, uint32_t function, uint32_t pc, std::string detail) {
+  const bool fatal_kind = TrapIsFatal(kind) || fabric->options.trap == TrapMode::kError;
+  std::string key = function != kNoIndex ? fmt::format("{}/{}/{}/{}", static_cast<int>(kind), pe.cls->code->name, function, pc)
+                                         : fmt::format("{}/{}/{}", static_cast<int>(kind), pe.cls->code->name, detail);
+  Trap t;
+  t.kind = kind;
+  t.x = pe.x;
+  t.y = pe.y;
+  t.cycle = cycle;
+  t.fatal = fatal_kind;
+  auto [it, fresh] = traps.try_emplace(std::move(key), std::move(t));
+  Trap& old = it->second;
+  if (!fresh) {
+    ++old.count;
+    const bool earlier = cycle < old.cycle || (cycle == old.cycle && std::pair<int, int>(pe.y, pe.x) < std::pair(old.y, old.x));
+    if (!earlier) {
+      fatal |= fatal_kind;
+      return fatal_kind;
+    }
+    old.x = pe.x;
+    old.y = pe.y;
+    old.cycle = cycle;
+  }
+  old.detail = std::move(detail);
+  const LineEntry line = function == kNoIndex ? LineEntry{0, kNoIndex, 0} : fabric->LineOf(pe, function, pc);
+  old.file = fabric->FileName(line.file);
+  old.line = line.line;
+  fatal |= fatal_kind;
+  return fatal_kind;
+}
+
+void Tile::PrintLine(Pe& pe, std::string line) { printed.push_back({core.now, pe.index, std::move(line)}); }
+
+void Fabric::Impl::CollectTraps() {
+  // The same finding may come from several tiles.
+  std::map<std::string, Trap> all;
+  for (const auto& tile : tiles) {
+    for (const auto& [key, trap] : tile->traps) {
+      auto [it, fresh] = all.try_emplace(key, trap);
+      if (fresh) continue;
+      const uint64_t count = it->second.count + trap.count;
+      if (std::tuple(trap.cycle, trap.y, trap.x) < std::tuple(it->second.cycle, it->second.y, it->second.x)) it->second = trap;
+      it->second.count = count;
+    }
+  }
+  traps.clear();
+  for (auto& [key, trap] : all) traps.push_back(std::move(trap));
+  std::stable_sort(traps.begin(), traps.end(), [](const Trap& a, const Trap& b) {
+    return std::tuple(a.cycle, a.y, a.x, a.kind, a.line) < std::tuple(b.cycle, b.y, b.x, b.kind, b.line);
+  });
+}
+
+const std::vector<Trap>& Fabric::traps() {
+  impl_->CollectTraps();
+  return impl_->traps;
+}
+
+namespace {
+
+std::string TaskName(const Pe& pe) {
+  if (pe.thread == nullptr || pe.thread->frames.empty()) return "the main thread";
+  const Frame& f = pe.thread->frames.front();
+  switch (pe.running) {
+    case RunKind::kHost: return fmt::format("function '{}', launched by the host,", f.function->name);
+    case RunKind::kTeardown: return fmt::format("teardown handler '{}'", f.function->name);
+    default: return fmt::format("task '{}' (id {})", f.function->name, pe.task_id);
+  }
+}
+
+std::string NameOfTask(const Pe& pe, uint32_t id) {
+  const auto& cls = *pe.cls;
+  for (const auto* table : {&cls.local_task, &cls.data_task, &cls.control_task}) {
+    if ((*table)[id] >= 0) return cls.code->functions[cls.code->tasks[static_cast<size_t>((*table)[id])].function].name;
+  }
+  return id == kTeardownTaskId ? "teardown handler" : "?";
+}
+
+std::string SignalEffect(const Pe& pe, const AsyncSettings& s) {
+  if (s.on_done.kind == SignalKind::kNone) return {};
+  return fmt::format("; when done it {} '{}' (id {})", s.on_done.kind == SignalKind::kActivate ? "activates" : "unblocks", NameOfTask(pe, s.on_done.id & 63), s.on_done.id);
+}
+
+// What a live operation waits for; empty where it could go on.
+std::string OperationWaits(const Core& core, const Pe& pe, const DsdState& s) {
+  const Comm& comm = *pe.comm;
+  const std::string done = s.infinite ? fmt::format("{} elements done, endless", s.done) : fmt::format("{} of {} elements done", s.done, s.length);
+  for (int i = 0; i < s.source_count; ++i) {
+    const OperandState& o = s.src[i];
+    if (o.cls == OperandClass::kFabIn && !o.half_valid && comm.in[o.queue].ring.empty()) {
+      return fmt::format("input queue {} (colour {}) is empty ({}): a wavelet on colour {} would wake it", o.queue, o.color, done, o.color);
+    }
+    if (o.cls == OperandClass::kFifo && pe.fifos[o.fifo].count == 0) {
+      return fmt::format("FIFO '{}' is empty ({}): a push would wake it", pe.cls->code->fifos[o.fifo].name, done);
+    }
+  }
+  if (s.dest.cls == OperandClass::kFabOut && comm.out[s.dest.queue].ring.size() >= comm.out[s.dest.queue].capacity) {
+    return fmt::format("output queue {} (colour {}) is full ({}): the router must take a wavelet", s.dest.queue, s.dest.color, done);
+  }
+  if (s.dest.cls == OperandClass::kFifo && pe.fifos[s.dest.fifo].count >= pe.cls->code->fifos[s.dest.fifo].capacity) {
+    return fmt::format("FIFO '{}' is full ({}): a pop would wake it", pe.cls->code->fifos[s.dest.fifo].name, done);
+  }
+  static_cast<void>(core);
+  return {};
+}
+
+}  // namespace
+
+std::vector<Waiting> Fabric::WaitingPes() {
+  Impl& m = *impl_;
+  std::vector<Waiting> all;
+  std::map<std::string, size_t> known;
+  const auto add = [&](const Pe& pe, uint64_t since, LineEntry line, std::string what) {
+    const std::string key = fmt::format("{}|{}|{}|{}", pe.cls->code->name, line.file, line.line, what);
+    const auto [it, fresh] = known.try_emplace(key, all.size());
+    if (!fresh) {
+      ++all[it->second].pes;
+      all[it->second].since = std::min(all[it->second].since, since);
+      return;
+    }
+    all.push_back({pe.x, pe.y, since, m.FileName(line.file), line.line, std::move(what), 1});
+  };
+  const LineEntry nowhere{0, kNoIndex, 0};
+  for (uint32_t id = 0; id < m.pes.size(); ++id) {
+    Pe* pe = m.PeIf(id);
+    if (pe != nullptr) {
+      const Core& core = m.TileOf(id).core;
+      if (pe->state == MainState::kWaitMicrothread) {
+        add(*pe, pe->main_ready, m.LineOf(*pe, kNoIndex, 0), fmt::format("{} waits for microthread {} to end", TaskName(*pe), pe->wait_slot));
+      }
+      if (pe->state == MainState::kWaitQueue) {
+        add(*pe, pe->main_ready, m.LineOf(*pe, kNoIndex, 0), fmt::format("{} waits in @map for a wavelet or for room", TaskName(*pe)));
+      }
+      if (pe->state == MainState::kHalted) add(*pe, pe->main_ready, m.LineOf(*pe, kNoIndex, 0), fmt::format("{} was halted by a trap", TaskName(*pe)));
+      if (pe->comm != nullptr) {
+        uint32_t readers = 0;
+        for (const DsdState& s : pe->comm->ops) {
+          if (!s.live) continue;
+          for (int i = 0; i < s.source_count; ++i) {
+            if (s.src[i].cls == OperandClass::kFabIn) readers |= 1u << s.src[i].queue;
+          }
+          const std::string why = OperationWaits(core, *pe, s);
+          if (why.empty() || (s.infinite && s.async)) continue;
+          add(*pe, s.last_progress, m.LineOf(*pe, s.function, s.pc),
+              s.slot == kMainSlot ? fmt::format("{} waits in @{}: {}", TaskName(*pe), FactsOf(s.op).name, why)
+                                  : fmt::format("microthread {} waits in @{}: {}{}", s.slot, FactsOf(s.op).name, why, SignalEffect(*pe, s.settings)));
+        }
+        for (uint32_t q = 0; q < pe->comm->in.size(); ++q) {
+          const InputQueue& queue = pe->comm->in[q];
+          if (queue.ring.empty() || (readers >> q & 1) != 0) continue;
+          const uint32_t task = core.cost->arch == Arch::kWse2 ? uint32_t{queue.color} : q;
+          std::string why = "no task is bound and no operation reads it";
+          if (queue.ring.front().control) {
+            const uint32_t entry = EntryPoint(queue.ring.front().data);
+            why = fmt::format("the first is a control wavelet for task id {}", entry);
+            if ((pe->blocked >> (task & 63) & 1) != 0) why += ", but the colour or queue is blocked: unblock it";
+            else if ((pe->control_enabled >> (task & 63) & 1) == 0) why += ", but the colour has no data task and was never unblocked: @unblock it";
+            else if ((pe->blocked >> entry & 1) != 0) why += ", which is blocked";
+            else if (pe->state != MainState::kIdle) why += ", and the main thread is busy";
+          } else if (task < kTaskIdCount && pe->cls->data_task[task] >= 0) {
+            why = (pe->blocked >> task & 1) != 0 ? fmt::format("its data task '{}' is blocked: @unblock would wake it", NameOfTask(*pe, task))
+                                                : fmt::format("its data task '{}' waits for the main thread", NameOfTask(*pe, task));
+          }
+          add(*pe, queue.ring.front().ready, nowhere,
+              q < 8 ? fmt::format("input queue {} (colour {}) holds {} wavelets: {}", q, queue.color, queue.ring.size(), why)
+                    : fmt::format("colour {} (no input queue) holds {} wavelets: {}", queue.color, queue.ring.size(), why));
+        }
+      }
+      for (uint64_t mask = pe->active & pe->blocked; mask != 0; mask &= mask - 1) {
+        const auto task = static_cast<uint32_t>(std::countr_zero(mask));
+        add(*pe, pe->main_ready, nowhere, fmt::format("task '{}' (id {}) is active but blocked: @unblock would wake it", NameOfTask(*pe, task), task));
+      }
+      if (pe->command_busy && pe->state == MainState::kIdle) {
+        add(*pe, pe->main_ready, nowhere, "a launched function has returned, and nothing has called unblock_cmd_stream() since: the next host command cannot start");
+      }
+    }
+    const Router* r = m.routers[id].load();
+    if (r == nullptr) continue;
+    for (uint32_t c = 0; c < kColorCount; ++c) {
+      const ColorState* s = r->colors[c].load();
+      if (s == nullptr) continue;
+      for (uint32_t d = 0; d < 4; ++d) {
+        if (s->in[d].WaitingRaw() == 0) continue;
+        std::string why;
+        if (s->teardown) why = "the colour is in teardown";
+        else if ((s->rx >> d & 1) == 0) why = fmt::format("switch position {} does not take wavelets from there", s->position);
+        else why = "the next router or the core's queue is full";
+        add(m.PeAt(id), s->blocked_since, nowhere, fmt::format("router: {} wavelets on colour {} from {} wait: {}", s->in[d].WaitingRaw(), c, DirectionName(static_cast<Direction>(d)), why));
+      }
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Waiting& a, const Waiting& b) { return std::tuple(a.y, a.x) < std::tuple(b.y, b.x); });
+  return all;
+}
+
+std::string Fabric::DeadlockReport() {
+  Impl& m = *impl_;
+  const std::vector<Waiting> waiting = WaitingPes();
+  std::string s;
+  size_t open = 0;
+  for (const Command& c : m.commands) {
+    if (c.remaining.load() == 0) continue;
+    static constexpr const char* kNames[] = {"copy to", "copy from", "launch of", "stream into", "stream out of", "send into", "receive from"};
+    if (open++ < 8) {
+      const std::string name = c.kind <= CommandKind::kLaunch ? fmt::format(" '{}'", m.program->exports[c.export_id].name) : std::string();
+      s += fmt::format("\n  host: {}{} is not done on {} of {} PEs", kNames[static_cast<size_t>(c.kind)], name, c.remaining.load(),
+                       static_cast<int64_t>(c.region.width) * c.region.height);
+    }
+  }
+  if (open == 0 && waiting.empty()) return {};
+  size_t shown = 0;
+  for (const Waiting& w : waiting) {
+    if (shown++ == 40) {
+      s += fmt::format("\n  ... and {} more kinds of waiting", waiting.size() - 40);
+      break;
+    }
+    s += fmt::format("\n  PE ({}, {}), since cycle {}", w.x, w.y, w.since);
+    if (!w.file.empty()) s += fmt::format(", {}:{}", w.file, w.line);
+    s += ": " + w.what;
+    if (w.pes > 1) s += fmt::format(" [and {} more PEs of the class]", w.pes - 1);
+  }
+  return fmt::format("deadlock at cycle {}: nothing moves any more{}", m.now, s);
+}
+
+void Fabric::Stop() {
+  Impl& m = *impl_;
+  if (m.stopped) return;
+  m.stopped = true;
+  for (uint32_t id = 0; id < m.pes.size(); ++id) {
+    Tile& tile = m.TileOf(id);
+    uint64_t left = 0;
+    std::string colors;
+    if (const Router* r = m.routers[id].load()) {
+      for (uint32_t c = 0; c < kColorCount; ++c) {
+        const ColorState* s = r->colors[c].load();
+        if (s == nullptr) continue;
+        uint64_t n = 0;
+        for (const LinkBuffer& b : s->in) n += b.WaitingRaw();
+        if (n > 0) colors += fmt::format(" {}", c);
+        left += n;
+      }
+    }
+    Pe* pe = m.PeIf(id);
+    if (pe != nullptr && pe->comm != nullptr) {
+      for (const InputQueue& q : pe->comm->in) {
+        if (!q.ring.empty()) colors += fmt::format(" {}", q.color);
+        left += q.ring.size();
+      }
+      for (const OutputQueue& q : pe->comm->out) {
+        if (!q.ring.empty()) colors += fmt::format(" {}", q.ring.front().color);
+        left += q.ring.size();
+      }
+    }
+    const bool fatal_before = tile.fatal;
+    if (left > 0) tile.Report(m.PeAt(id), TrapKind::kUnconsumedWavelets, m.now, kNoIndex, 0, fmt::format("wavelets that nobody took, on colours{}", colors));
+    if (pe != nullptr) {
+      for (uint64_t mask = pe->active & pe->blocked; mask != 0; mask &= mask - 1) {
+        const auto task = static_cast<uint32_t>(std::countr_zero(mask));
+        tile.Report(*pe, TrapKind::kBlockedTask, m.now, kNoIndex, 0, fmt::format("task '{}' (id {}) was activated and never unblocked", NameOfTask(*pe, task), task));
+      }
+      if (pe->debug != nullptr && !pe->debug->line.empty()) tile.PrintLine(*pe, std::move(pe->debug->line));
+    }
+    tile.fatal = fatal_before;
+  }
+  m.AfterCycle();
+}
+
+// ---------------------------------------------------------------- router natives
+uint64_t Tile::RouterNative(Pe& pe, Native native, const uint64_t* args) {
+  if (native == Native::k_teardown_pending) return pe.teardown_pending;
+  const auto color = static_cast<uint32_t>(args[0]);
+  if (color >= kColorCount) {
+    Report(pe, TrapKind::kBadQueue, core.now, kNoIndex, 0, fmt::format("{}: colour {} does not exist", InfoOf(native).name, color));
+    return 0;
+  }
+  ColorState& s = fabric->StateOf(pe.index, color);
+  const auto a1 = static_cast<uint8_t>(args[1] & 31);
+  uint64_t result = 0;
+  const auto position = [&]() -> SwitchPosition& { return s.config.positions[std::clamp<uint64_t>(args[1], 1, 3) - 1]; };
+  switch (native) {
+    case Native::k_route_reset: s.config.rx = a1; s.config.tx = static_cast<uint8_t>(args[2] & 31); break;
+    case Native::k_route_toggle: s.config.rx ^= a1; s.config.tx = static_cast<uint8_t>(s.config.tx ^ (args[2] & 31)); break;
+    case Native::k_route_set: s.config.rx |= a1; s.config.tx = static_cast<uint8_t>(s.config.tx | (args[2] & 31)); break;
+    case Native::k_route_clear:
+      s.config.rx = static_cast<uint8_t>(s.config.rx & ~a1);
+      s.config.tx = static_cast<uint8_t>(s.config.tx & ~(args[2] & 31));
+      break;
+    case Native::k_switch_clear_position: s.position = 0; break;
+    case Native::k_switch_set_position: s.position = static_cast<uint8_t>(args[1] & 3); break;
+    case Native::k_switch_invalidate:
+      for (SwitchPosition& p : s.config.positions) p = {};
+      break;
+    case Native::k_switch_set_rx: position() = {true, static_cast<uint8_t>(args[2] & 31), 0}; break;
+    case Native::k_switch_set_tx: position() = {true, 0, static_cast<uint8_t>(args[2] & 31)}; break;
+    case Native::k_switch_set_rxtx: position() = {true, static_cast<uint8_t>(args[2] & 31), static_cast<uint8_t>(args[3] & 31)}; break;
+    case Native::k_switch_ring_mode: s.config.ring_mode = args[1] != 0; break;
+    case Native::k_switch_pop_mode: s.config.pop_mode = static_cast<PopMode>(args[1] & 3); break;
+    case Native::k_switch_get_position: result = s.position; break;
+    case Native::k_filter_set_active_limit: s.limit = static_cast<uint16_t>(args[1]); break;
+    case Native::k_filter_set_max_counter: s.config.filter.max_counter = static_cast<uint16_t>(args[1]); break;
+    case Native::k_filter_set_counter: s.counter = static_cast<uint16_t>(args[1]); break;
+    case Native::k_teardown_exit:
+      s.teardown = false;
+      pe.teardown_pending &= ~(1u << color);
+      pe.teardown_todo &= ~(1u << color);
+      break;
+    default: break;
+  }
+  s.configured = true;
+  s.Apply();
+  WakeRouterId(pe.index, core.now + 1);
+  return result;
+}
+
+}  // namespace szarena::fabric
