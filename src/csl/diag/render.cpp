@@ -76,6 +76,14 @@ std::string Head(const SourceMap& sources, Span span, Severity severity, std::st
   return text;
 }
 
+// By file and place; messages without a place come first. Messages at one place stay in the order of reporting.
+std::vector<const Diagnostic*> InOrder(const DiagSink& sink) {
+  std::vector<const Diagnostic*> order;
+  for (const Diagnostic& diagnostic : sink.all()) order.push_back(&diagnostic);
+  std::stable_sort(order.begin(), order.end(), [](const Diagnostic* a, const Diagnostic* b) { return a->span.begin < b->span.begin; });
+  return order;
+}
+
 std::string JsonString(std::string_view text) {
   std::string out = "\"";
   for (size_t i = 0; i < text.size(); ++i) {
@@ -114,9 +122,9 @@ std::string RenderText(const SourceMap& sources, const Diagnostic& diagnostic, c
 std::string RenderText(const SourceMap& sources, const DiagSink& sink, const RenderOptions& options) {
   std::string text;
   size_t warnings = 0;
-  for (const Diagnostic& diagnostic : sink.all()) {
-    text += RenderText(sources, diagnostic, options);
-    if (diagnostic.severity == Severity::kWarning) ++warnings;
+  for (const Diagnostic* diagnostic : InOrder(sink)) {
+    text += RenderText(sources, *diagnostic, options);
+    if (diagnostic->severity == Severity::kWarning) ++warnings;
   }
   size_t errors = sink.error_count();
   if (errors > 0) text += fmt::format("{} error{}", errors, errors == 1 ? "" : "s");
@@ -127,7 +135,8 @@ std::string RenderText(const SourceMap& sources, const DiagSink& sink, const Ren
 
 std::string RenderJson(const SourceMap& sources, const DiagSink& sink) {
   std::string text = "[";
-  for (const Diagnostic& diagnostic : sink.all()) {
+  for (const Diagnostic* item : InOrder(sink)) {
+    const Diagnostic& diagnostic = *item;
     if (text.size() > 1) text += ",";
     text += fmt::format("\n{{{},\"severity\":\"{}\",\"kind\":\"{}\",\"message\":{},\"remedy\":{},\"notes\":[",
                         JsonPlace(sources, diagnostic.span), SeverityName(diagnostic.severity), InfoOf(diagnostic.kind).name,

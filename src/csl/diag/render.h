@@ -20,7 +20,7 @@ struct RenderOptions {
 //   note/help lines
 std::string RenderText(const SourceMap& sources, const Diagnostic& diagnostic, const RenderOptions& options = {});
 
-// All messages in the order of reporting, then "2 errors, 1 warning" (empty text where there is none).
+// All messages by file and place, then "2 errors, 1 warning" (empty text where there is none).
 std::string RenderText(const SourceMap& sources, const DiagSink& sink, const RenderOptions& options = {});
 
 // [{"file":…,"line":…,"column":…,"severity":"error","kind":…,"message":…,"remedy":…,"notes":[…]}, …]

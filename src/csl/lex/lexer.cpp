@@ -107,7 +107,7 @@ class Lexer {
           is_float = true;
           if (At(pos_) == '+' || At(pos_) == '-') ++pos_;
         }
-      } else if (c == '.' && !is_float && (hex ? IsHexFraction(pos_ + 1) : IsDigit(At(pos_ + 1)))) {
+      } else if (c == '.' && (!is_float || !hex) && (hex ? IsHexFraction(pos_ + 1) : IsDigit(At(pos_ + 1)))) {
         is_float = true;
         ++pos_;
       } else {

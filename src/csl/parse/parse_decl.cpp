@@ -36,7 +36,7 @@ void Parser::TopLevel() {
     }
     if (decl) ast_.Add(Item{Item::Kind::kDecl, decl, {}, From(begin)});
   }
-  if (faults_ != faults && !AtEnd() && !StartsDeclaration()) SkipDeclaration();
+  if (faults_ != faults && !AtEnd() && !AfterEnd() && !StartsDeclaration()) SkipDeclaration();
 }
 
 // color name;  or  color name = value;

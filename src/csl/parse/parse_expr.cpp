@@ -7,6 +7,14 @@
 #include "csl/syntax/precedence.h"
 
 namespace szarena::csl {
+
+// What C programmers write where CSL has another spelling: a doubled token.
+struct Foreign {
+  TokenKind half;
+  BinaryOp meant;
+  std::string_view wrong, right;
+};
+
 namespace {
 
 std::optional<BinaryOp> BinaryOpOf(TokenKind kind) {
@@ -33,12 +41,21 @@ std::optional<BinaryOp> BinaryOpOf(TokenKind kind) {
   }
 }
 
-// What C programmers write where CSL has another spelling; the second half of the pair, empty where there is none.
-struct Foreign { TokenKind half; std::string_view wrong, right; };
 constexpr Foreign kForeign[] = {
-    {TokenKind::kAmp, "&&", "and"}, {TokenKind::kPipe, "||", "or"}, {TokenKind::kPlus, "++", "+= 1"}, {TokenKind::kMinus, "--", "-= 1"}};
+    {TokenKind::kAmp, BinaryOp::kAnd, "&&", "and"}, {TokenKind::kPipe, BinaryOp::kOr, "||", "or"},
+    {TokenKind::kPlus, BinaryOp::kAdd, "++", "+= 1"}, {TokenKind::kMinus, BinaryOp::kSub, "--", "-= 1"}};
 
 }  // namespace
+
+// `&&`, `||`, `++`, `--` at the current token, or null. `a--b` may be a - (-b); only `a--;` is surely the C operator.
+const Foreign* Parser::ForeignHere() const {
+  for (const Foreign& foreign : kForeign) {
+    bool doubled = At(foreign.half) && At(foreign.half, 1) && Peek(1).span.begin == Peek().span.end;
+    bool ends = At(TokenKind::kSemicolon, 2) || At(TokenKind::kRightParen, 2);
+    if (doubled && (foreign.half != TokenKind::kMinus || ends)) return &foreign;
+  }
+  return nullptr;
+}
 
 ExprId Parser::Binary(int min_precedence, Braces braces) {
   Nest nest(*this);
@@ -46,16 +63,19 @@ ExprId Parser::Binary(int min_precedence, Braces braces) {
   Span begin = Peek().span;
   ExprId lhs = Prefix(braces);
   while (auto op = BinaryOpOf(Peek().kind)) {
+    Span op_span = Peek().span;
+    const Foreign* foreign = ForeignHere();
+    if (foreign != nullptr) op = foreign->meant;
     int precedence = Precedence(*op);
     if (precedence < min_precedence) break;
-    Span op_span = Peek().span;
-    for (const Foreign& foreign : kForeign) {
-      bool doubled = At(foreign.half) && At(foreign.half, 1) && Peek(1).span.begin == op_span.end;
-      // `a--b` may be a - (-b); only `a--;` is surely the C operator.
-      if (doubled && foreign.half == TokenKind::kMinus && !At(TokenKind::kSemicolon, 2) && !At(TokenKind::kRightParen, 2)) continue;
-      if (!doubled) continue;
-      Fault(DiagKind::kForeignOperator, Cover(op_span, Peek(1).span), foreign.wrong, foreign.right);
+    if (foreign != nullptr) {
+      Fault(DiagKind::kForeignOperator, Cover(op_span, Peek(1).span), foreign->wrong, foreign->right);
       Take();
+      bool is_step = foreign->meant == BinaryOp::kAdd || foreign->meant == BinaryOp::kSub;
+      if (is_step) {
+        Take();
+        return lhs;
+      }
     }
     Take();
     bool comparison = precedence == kComparisonPrecedence;

@@ -37,7 +37,7 @@ ExprId Parser::Block(Name label, Span begin) {
     if (next_part || (At(TokenKind::kExport) && nesting_ > 0)) break;
     size_t before = pos_, faults = faults_;
     statements.push_back(Statement());
-    if (faults_ != faults) SkipStatement();
+    if (faults_ != faults && !(pos_ > before && AfterEnd())) SkipStatement();
     if (pos_ == before) Take();
   }
   Expect(TokenKind::kRightBrace);

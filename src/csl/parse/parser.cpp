@@ -71,14 +71,17 @@ Name Parser::ExpectName(Span* span) {
   return {};
 }
 
-// The message stands behind the last token, where the semicolon belongs.
+// The message stands behind the last token, where the semicolon belongs. Before a new line it counts as given.
 void Parser::ExpectSemicolon(std::string_view after) {
   if (Accept(TokenKind::kSemicolon)) return;
+  if (pos_ > 0 && tokens_[pos_ - 1].kind == TokenKind::kError) return;  // a string without end took it
   if (At(TokenKind::kError)) {
     ExpectedHere(DiagKind::kExpectedStatement);
     return;
   }
+  size_t faults = faults_;
   Fault(DiagKind::kMissingSemicolon, Span{last_end_ - 1, last_end_}, after);
+  if (sources_.LineOf(Peek().span.begin) != sources_.LineOf(last_end_ - 1)) faults_ = faults;
 }
 
 bool Parser::StartsDeclaration(size_t ahead) const {
@@ -92,6 +95,10 @@ bool Parser::StartsDeclaration(size_t ahead) const {
              (AtWord("color", ahead) && At(TokenKind::kIdentifier, ahead + 1));
     default: return false;
   }
+}
+
+bool Parser::AfterEnd() const {
+  return pos_ == 0 || tokens_[pos_ - 1].kind == TokenKind::kSemicolon || tokens_[pos_ - 1].kind == TokenKind::kRightBrace;
 }
 
 // Skips to behind the ';' or '}' that ends the statement, or to a keyword that starts the next one.

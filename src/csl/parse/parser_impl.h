@@ -39,6 +39,7 @@ class Parser {
   void Fault(DiagKind kind, Span span, const Args&... args);
   void ExpectedHere(DiagKind kind);
   void ExpectSemicolon(std::string_view after);
+  bool AfterEnd() const;          // did the last token end a statement or declaration?
   void SkipStatement();
   void SkipDeclaration();
   bool StartsDeclaration(size_t ahead = 0) const;
@@ -83,6 +84,7 @@ class Parser {
   // ---- parse_expr.cpp
   ExprId Expression(Braces braces = Braces::kInit) { return Binary(0, braces); }
   ExprId Binary(int min_precedence, Braces braces);
+  const struct Foreign* ForeignHere() const;
   ExprId Prefix(Braces braces);
   ExprId Postfix(ExprId operand, Span begin, Braces braces);
   ExprId Primary();
