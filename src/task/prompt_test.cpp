@@ -31,7 +31,6 @@ TEST(PromptTest, TiersAddAndNeverLeakUpwards) {
   const auto names = *ListTasks(kRoot);
   for (const std::string& name : names) {
     Task task = *LoadTask(kRoot, name);
-    if (task.kind == Kind::kCompressor) continue;
     for (Target target : kTargets) {
       std::string suffix = std::string(TargetName(target)) + ".md";
       std::vector<std::string> knowledgeable = Lines(kRoot + "/tasks/prompt/architecture_" + suffix);
@@ -52,6 +51,20 @@ TEST(PromptTest, TiersAddAndNeverLeakUpwards) {
               << name << " " << TierName(tier) << ": " << line;
         }
       }
+    }
+  }
+}
+
+TEST(PromptTest, EveryTierHoldsContractFormatAndRawBlocks) {
+  for (const char* name : {"szp", "szx"}) {
+    Task task = *LoadTask(kRoot, name);
+    std::string format = *ReadTextFile(task.format);
+    EXPECT_THAT(format, HasSubstr("raw"));
+    std::string contract = *ReadTextFile(kRoot + "/tasks/contract/szarena_candidate.h");
+    for (Tier tier : kTiers) {
+      std::string prompt = *ComposePrompt(kRoot, task, Target::kCpu, tier);
+      EXPECT_NE(prompt.find(format), std::string::npos);
+      EXPECT_NE(prompt.find(contract), std::string::npos);
     }
   }
 }

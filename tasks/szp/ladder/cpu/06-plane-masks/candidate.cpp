@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+// SZp, step 6: bit planes straight from comparison masks of vectors.
+// g++ 12 warns inside its own header.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#include <immintrin.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "szarena_candidate.h"
+
+namespace {
+
+constexpr uint64_t kBlock = 32;
+constexpr unsigned kRaw = 0x3F;      // rate byte of a block stored as it is
+constexpr unsigned kOutlier = 0x80;  // rate byte with the first difference kept apart
+
+uint64_t Blocks(const szarena_problem& p) { return p.n / kBlock + (p.n % kBlock != 0); }
+uint64_t RateBytes(const szarena_problem& p) { return (Blocks(p) + p.pad_blocks - 1) / p.pad_blocks * p.pad_blocks; }
+
+// Values in block b.
+uint64_t Length(const szarena_problem& p, uint64_t b) { return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock; }
+
+// The bound in the data's type, and what the quantiser needs.
+template <typename T>
+struct Bound {
+  explicit Bound(double bound) : e(static_cast<T>(bound)) {
+    if (static_cast<double>(e) > bound) e = std::nextafter(e, T(0));
+    scale = T(0.5) / e;
+  }
+  static constexpr T kLimit = sizeof(T) == 4 ? T(1 << 24) : T(1 << 30);
+  T e;
+  T scale;
+};
+
+// |x - y| <= e, exactly: the rounded difference decides unless it equals e, then what it lost does.
+template <typename T>
+bool Within(T x, T y, T e) {
+  T d = x - y;
+  T a = std::fabs(d);
+  if (a < e) return true;
+  if (!(a == e) || std::isinf(a)) return false;
+  T seen = d - x;
+  T lost = (x - (d - seen)) + (-y - seen);
+  return d > 0 ? lost <= 0 : d < 0 ? lost >= 0 : lost == 0;
+}
+
+// Bytes of a block's payload by rate byte; kNone where no stream may have it.
+constexpr uint32_t kNone = 0xFFFFFFFF;
+uint32_t PayloadBytes(const szarena_problem& p, unsigned rate_byte) {
+  if (rate_byte == kRaw) return kBlock * (p.dtype == SZARENA_F32 ? 4 : 8);
+  if (rate_byte <= 31) return rate_byte == 0 ? 0 : 4 + 4 * rate_byte;
+  if (rate_byte < kOutlier || p.mode != SZARENA_MODE_OUTLIER) return kNone;
+  return 1 + (rate_byte >> 5 & 3) + 4 + 4 * (rate_byte & 31);
+}
+
+// Vectors of 32-bit integers that hold a block: two of 16 with AVX-512, four of 8 with AVX2.
+#if defined(__AVX512BW__) && defined(__AVX512DQ__)
+#define SZP_AVX512 1
+#elif !defined(__AVX2__)
+#error "this candidate needs AVX2 or AVX-512"
+#endif
+
+// How a block of these magnitudes is coded: rate byte, planes, bytes of the first difference kept apart (or 0).
+struct Form {
+  unsigned rate_byte, planes, first_bytes;
+};
+inline Form ChooseForm(uint32_t mode, uint32_t first, uint32_t rest) {
+  unsigned rate = static_cast<unsigned>(std::bit_width(first | rest));
+  if (mode == SZARENA_MODE_OUTLIER) {
+    unsigned rest_rate = static_cast<unsigned>(std::bit_width(rest));
+    unsigned first_bytes = (static_cast<unsigned>(std::bit_width(first)) + 7) / 8;
+    if ((rate == 0 ? 0 : 4 + 4 * rate) > 4 + 4 * rest_rate + first_bytes) {
+      return {kOutlier | (first_bytes - 1) << 5 | rest_rate, rest_rate, first_bytes};
+    }
+  }
+  return {rate, rate, 0};
+}
+
+// A block that cannot be coded: the values, padded with zero bytes.
+template <typename T>
+uint64_t StoreRaw(const T* x, uint64_t m, uint8_t* rate_byte, uint8_t* out) {
+  std::memset(out, 0, kBlock * sizeof(T));
+  std::memcpy(out, x, m * sizeof(T));
+  *rate_byte = kRaw;
+  return kBlock * sizeof(T);
+}
+
+// Transposes a 32 x 32 bit matrix whose row i is a[i] and whose column 0 is the top bit (five exchanges of ever smaller
+// squares): with values as rows, row 31 - p becomes bit plane p, the first value in the top bit.
+inline void Transpose(uint32_t (&a)[32]) {
+  uint32_t mask = 0x0000FFFF;
+  for (unsigned j = 16; j != 0; j >>= 1, mask ^= mask << j) {
+    for (unsigned k = 0; k < 32; k = (k + j + 1) & ~j) {
+      uint32_t t = (a[k] ^ (a[k + j] >> j)) & mask;
+      a[k] ^= t;
+      a[k + j] ^= t << j;
+    }
+  }
+}
+
+inline void StoreBig(uint8_t* out, uint32_t w) {
+  w = __builtin_bswap32(w);
+  std::memcpy(out, &w, 4);
+}
+inline uint32_t LoadBig(const uint8_t* in) {
+  uint32_t w;
+  std::memcpy(&w, in, 4);
+  return __builtin_bswap32(w);
+}
+
+// The compiler's own vectors of 64 bytes, and as many 32-bit integers.
+template <typename T>
+struct Vectors;
+template <>
+struct Vectors<float> {
+  typedef float Real __attribute__((vector_size(64)));
+  typedef int32_t Int __attribute__((vector_size(64)));
+};
+template <>
+struct Vectors<double> {
+  typedef double Real __attribute__((vector_size(64)));
+  typedef int32_t Int __attribute__((vector_size(32)));
+};
+
+// Quantised values of a whole block; false where it has to be stored raw. |x - x'| < e decides without a branch a value, and
+// only where some value does not pass are all of them looked at exactly.
+template <typename T>
+inline bool Quantise(const T* x, const Bound<T>& bound, int32_t* q) {
+  using Real = typename Vectors<T>::Real;
+  using Int = typename Vectors<T>::Int;
+  constexpr uint64_t kLanes = sizeof(Real) / sizeof(T);
+  constexpr T kLimit = Bound<T>::kLimit, kFar = kLimit * T(1.5);
+  const T e = bound.e;
+  const Real zero = {};
+  auto fine = zero == zero;
+  for (uint64_t i = 0; i < kBlock; i += kLanes) {
+    Real v;
+    std::memcpy(&v, x + i, sizeof v);
+    Real t = v * bound.scale;
+    t = ((t > -kFar) & (t < kFar)) ? t : zero + kFar;  // NaN too: the conversion must be defined
+    Real below = (t < T(-0.5)) ? zero + T(1) : zero;
+    Real r = __builtin_convertvector(__builtin_convertvector(t + T(0.5), Int), Real) - below;
+    Real error = v - (r * e) * T(2);
+    fine &= (r > -kLimit) & (r < kLimit) & (error > -e) & (error < e);
+    Int codes = __builtin_convertvector(r, Int);
+    std::memcpy(q + i, &codes, sizeof codes);
+  }
+  uint64_t parts[8], all = ~uint64_t{0};
+  std::memcpy(parts, &fine, sizeof parts);
+  for (uint64_t part : parts) all &= part;
+  if (all == ~uint64_t{0}) [[likely]] return true;
+  for (uint64_t i = 0; i < kBlock; ++i) {
+    T r = static_cast<T>(q[i]);
+    if (!(std::fabs(r) < kLimit) || !Within(x[i], (r * e) * T(2), e)) return false;
+  }
+  return true;
+}
+
+// A short last block as 32 values whose padding has difference 0.
+template <typename T>
+const T* Padded(uint32_t mode, const T* x, uint64_t m, T (&room)[kBlock]) {
+  if (m == kBlock) return x;
+  for (uint64_t i = 0; i < kBlock; ++i) room[i] = i < m ? x[i] : mode == SZARENA_MODE_FIXED ? T(0) : x[m - 1];
+  return room;
+}
+
+#if SZP_AVX512
+// Lane 8 b + k holds value 8 b + 7 - k, so that a mask of 16 lanes is two bytes of a plane as they are stored.
+inline __m512i Reversed(__m512i v) {
+  const __m512i order = _mm512_set_epi32(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+  return _mm512_maskz_permutexvar_epi32(0xFFFF, order, v);
+}
+#endif
+
+// The differences of a block.
+struct Differences {
+#if SZP_AVX512
+  __m512i low, high;
+#else
+  __m256i v[4];
+#endif
+};
+
+// q[-1] is 0.
+inline Differences Difference(const int32_t* q, bool fixed) {
+  Differences d;
+#if SZP_AVX512
+  d.low = _mm512_loadu_si512(q);
+  d.high = _mm512_loadu_si512(q + 16);
+  if (!fixed) {
+    const __m512i before = _mm512_maskz_alignr_epi32(0xFFFF, d.high, d.low, 15);
+    d.low = _mm512_sub_epi32(d.low, _mm512_maskz_alignr_epi32(0xFFFF, d.low, _mm512_setzero_si512(), 15));
+    d.high = _mm512_sub_epi32(d.high, before);
+  }
+#else
+  for (int k = 0; k < 4; ++k) {
+    d.v[k] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(q + 8 * k));
+    if (fixed) continue;
+    d.v[k] = _mm256_sub_epi32(d.v[k], _mm256_loadu_si256(reinterpret_cast<const __m256i*>(q + 8 * k - 1)));
+  }
+#endif
+  return d;
+}
+
+// All magnitudes but the first one's, or-ed.
+inline uint32_t OrOfRest(const Differences& d) {
+#if SZP_AVX512
+  __m512i all = _mm512_or_si512(_mm512_maskz_abs_epi32(0xFFFE, d.low), _mm512_maskz_abs_epi32(0xFFFF, d.high));
+  __m256i half = _mm256_or_si256(_mm512_castsi512_si256(all), _mm512_maskz_extracti64x4_epi64(0xFF, all, 1));
+#else
+  __m256i first = _mm256_blend_epi32(_mm256_abs_epi32(d.v[0]), _mm256_setzero_si256(), 1);
+  __m256i half = _mm256_or_si256(_mm256_or_si256(first, _mm256_abs_epi32(d.v[1])),
+                                 _mm256_or_si256(_mm256_abs_epi32(d.v[2]), _mm256_abs_epi32(d.v[3])));
+#endif
+  __m128i quarter = _mm_or_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+  uint64_t two = static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_or_si128(quarter, _mm_unpackhi_epi64(quarter, quarter))));
+  return static_cast<uint32_t>(two | two >> 32);
+}
+
+// Sign word and `planes` planes of the differences; the first one's magnitude is left out where `apart`.
+inline void StorePlanes(const Differences& d, unsigned planes, bool apart, uint8_t* out) {
+#if SZP_AVX512
+  uint32_t signs = _mm512_movepi32_mask(Reversed(d.low)) | static_cast<uint32_t>(_mm512_movepi32_mask(Reversed(d.high))) << 16;
+  std::memcpy(out, &signs, 4);
+  const __m512i low = Reversed(_mm512_maskz_abs_epi32(static_cast<__mmask16>(apart ? 0xFFFE : 0xFFFF), d.low));
+  const __m512i high = Reversed(_mm512_maskz_abs_epi32(0xFFFF, d.high));
+  __m512i bit = _mm512_set1_epi32(1);
+  for (unsigned plane = 0; plane < planes; ++plane) {
+    uint32_t word = _mm512_test_epi32_mask(low, bit) | static_cast<uint32_t>(_mm512_test_epi32_mask(high, bit)) << 16;
+    std::memcpy(out + 4 + 4 * plane, &word, 4);
+    bit = _mm512_add_epi32(bit, bit);
+  }
+#else
+  // Reversed lanes: the mask of 8 top bits is a byte as it is stored.
+  const __m256i order = _mm256_set_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  __m256i v[4];
+  for (int k = 0; k < 4; ++k) {
+    out[k] = static_cast<uint8_t>(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_permutevar8x32_epi32(d.v[k], order))));
+    __m256i magnitude = _mm256_abs_epi32(d.v[k]);
+    if (k == 0 && apart) magnitude = _mm256_insert_epi32(magnitude, 0, 0);
+    v[k] = _mm256_sll_epi32(_mm256_permutevar8x32_epi32(magnitude, order), _mm_cvtsi32_si128(static_cast<int>(32 - planes)));
+  }
+  for (unsigned plane = planes; plane-- > 0;) {
+    uint8_t* to = out + 4 + 4 * plane;
+    for (int k = 0; k < 4; ++k) {
+      to[k] = static_cast<uint8_t>(_mm256_movemask_ps(_mm256_castsi256_ps(v[k])));
+      v[k] = _mm256_add_epi32(v[k], v[k]);
+    }
+  }
+#endif
+}
+
+template <typename T>
+inline uint64_t EncodeBlock(uint32_t mode, const T* x, uint64_t m, const Bound<T>& bound, uint8_t* rate_byte, uint8_t* out) {
+  T room[kBlock];
+  alignas(64) int32_t padded_q[16 + kBlock];
+  int32_t* const q = padded_q + 16;
+  q[-1] = 0;
+  if (!Quantise(Padded(mode, x, m, room), bound, q)) return StoreRaw(x, m, rate_byte, out);
+  const Differences d = Difference(q, mode == SZARENA_MODE_FIXED);
+  const uint32_t first = static_cast<uint32_t>(q[0] < 0 ? -q[0] : q[0]);
+  const Form form = ChooseForm(mode, first, OrOfRest(d));
+  *rate_byte = static_cast<uint8_t>(form.rate_byte);
+  if (form.rate_byte == 0) return 0;
+  std::memcpy(out, &first, 4);  // whole word: what is not kept is overwritten
+  StorePlanes(d, form.planes, form.first_bytes > 0, out + form.first_bytes);
+  return form.first_bytes + 4 + 4 * form.planes;
+}
+
+template <typename T>
+void DecodeBlock(uint32_t mode, unsigned rate_byte, const uint8_t* in, T* x, uint64_t m, const Bound<T>& bound) {
+  if (rate_byte == kRaw) {
+    std::memcpy(x, in, m * sizeof(T));
+    return;
+  }
+  if (rate_byte == 0) {
+    std::memset(x, 0, m * sizeof(T));
+    return;
+  }
+  uint32_t words[kBlock] = {};
+  uint32_t first = 0;
+  const bool apart = rate_byte >= kOutlier;
+  if (apart) {
+    unsigned first_bytes = 1 + (rate_byte >> 5 & 3);
+    std::memcpy(&first, in, first_bytes);
+    in += first_bytes;
+  }
+  const uint32_t signs = LoadBig(in);
+  for (unsigned plane = 0; plane < (rate_byte & 31); ++plane) words[31 - plane] = LoadBig(in + 4 + 4 * plane);
+  Transpose(words);
+  if (apart) words[0] = first;
+  // Three loops without branches: signs, running sum, values.
+  for (uint64_t i = 0; i < kBlock; ++i) {
+    uint32_t mask = 0 - (signs >> (31 - i) & 1);
+    words[i] = (words[i] ^ mask) - mask;
+  }
+  if (mode != SZARENA_MODE_FIXED) {
+    for (uint64_t i = 1; i < kBlock; ++i) words[i] += words[i - 1];
+  }
+  T values[kBlock];
+  for (uint64_t i = 0; i < kBlock; ++i) {
+    values[i] = (static_cast<T>(static_cast<int32_t>(words[i])) * bound.e) * T(2);
+  }
+  std::memcpy(x, values, m * sizeof(T));
+}
+
+template <typename T>
+int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity, szarena_payload* payload) {
+  const Bound<T> bound(p.abs_bound);
+  uint64_t used = RateBytes(p);
+  if (used > capacity) return SZARENA_CAPACITY;
+  std::memset(output, 0, used);
+  for (uint64_t b = 0; b < Blocks(p); ++b) {
+    if (capacity - used < kBlock * sizeof(T)) return SZARENA_CAPACITY;
+    used += EncodeBlock(p.mode, input + b * kBlock, Length(p, b), bound, output + b, output + used);
+  }
+  *payload = {0, used};
+  return SZARENA_OK;
+}
+
+template <typename T>
+int Decompress(const szarena_problem& p, const uint8_t* payload, uint64_t size, T* output) {
+  const Bound<T> bound(p.abs_bound);
+  uint64_t at = RateBytes(p);
+  if (size < at) return SZARENA_CORRUPT;
+  for (uint64_t b = 0; b < Blocks(p); ++b) {
+    uint32_t bytes = PayloadBytes(p, payload[b]);
+    if (bytes > size - at) return SZARENA_CORRUPT;
+    DecodeBlock(p.mode, payload[b], payload + at, output + b * kBlock, Length(p, b), bound);
+    at += bytes;
+  }
+  return at == size ? SZARENA_OK : SZARENA_CORRUPT;
+}
+
+}  // namespace
+
+extern "C" uint64_t szarena_workspace_bytes(const szarena_problem*) { return 0; }
+
+extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output, uint64_t capacity, void*,
+                                uint64_t, szarena_payload* payload) {
+  auto* out = static_cast<uint8_t*>(output);
+  return p->dtype == SZARENA_F32 ? Compress(*p, static_cast<const float*>(input), out, capacity, payload)
+                                 : Compress(*p, static_cast<const double*>(input), out, capacity, payload);
+}
+
+extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size, void* output, void*,
+                                  uint64_t) {
+  const auto* in = static_cast<const uint8_t*>(payload);
+  return p->dtype == SZARENA_F32 ? Decompress(*p, in, size, static_cast<float*>(output))
+                                 : Decompress(*p, in, size, static_cast<double*>(output));
+}
