@@ -56,10 +56,10 @@ TEST(PromptTest, TiersAddAndNeverLeakUpwards) {
 }
 
 TEST(PromptTest, EveryTierHoldsContractFormatAndRawBlocks) {
-  for (const char* name : {"szp", "szx"}) {
+  for (auto [name, raw] : {std::pair{"szp", "raw block"}, {"szx", "exact block"}}) {
     Task task = *LoadTask(kRoot, name);
     std::string format = *ReadTextFile(task.format);
-    EXPECT_THAT(format, HasSubstr("raw"));
+    EXPECT_THAT(format, HasSubstr(raw));
     std::string contract = *ReadTextFile(kRoot + "/tasks/contract/szarena_candidate.h");
     for (Tier tier : kTiers) {
       std::string prompt = *ComposePrompt(kRoot, task, Target::kCpu, tier);
