@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fast encoder, compiled once per Highway target. Reads like reference.cpp with 32 values at a time.
+#include "codec/szp/avx512_dispatch.h"
 #include "codec/szp/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -212,11 +213,23 @@ HWY_EXPORT(EncodeF64);
 
 uint64_t EncodeBlocks(const std::byte* values, uint64_t blocks, const Quantiser<float>& quantiser,
                       Mode mode, std::byte* rates, std::byte* payload) {
+#if SZARENA_SZP_AVX512
+  if (UseAvx512(quantiser)) {
+    return EncodeBlocksAvx512(values, blocks, quantiser.scale, quantiser.ebq,
+                              static_cast<int>(mode), rates, payload);
+  }
+#endif
   return HWY_DYNAMIC_DISPATCH(EncodeF32)(values, blocks, quantiser, mode, rates, payload);
 }
 
 uint64_t EncodeBlocks(const std::byte* values, uint64_t blocks, const Quantiser<double>& quantiser,
                       Mode mode, std::byte* rates, std::byte* payload) {
+#if SZARENA_SZP_AVX512
+  if (UseAvx512(quantiser)) {
+    return EncodeBlocksAvx512(values, blocks, quantiser.scale, quantiser.ebq,
+                              static_cast<int>(mode), rates, payload);
+  }
+#endif
   return HWY_DYNAMIC_DISPATCH(EncodeF64)(values, blocks, quantiser, mode, rates, payload);
 }
 
