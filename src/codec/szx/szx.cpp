@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <condition_variable>
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <vector>
 
 #include "base/bytes.h"
@@ -29,27 +29,63 @@ constexpr std::uint64_t kChunkBlocks = 512;
 template <Real T>
 constexpr std::size_t kChunkScratch = kChunkBlocks * MaxBlockBytes<T>(kBlockValues) + kEncodeSlack;
 
-// Buffers that the threads of one call hand to each other, so that each is allocated once.
-class ScratchPool {
+// Chunks that are coded into buffers of their own, finish in any order and move to the output in
+// theirs. A thread that has finished one early goes on with another instead of waiting for its
+// place.
+class Placement {
  public:
-  explicit ScratchPool(std::size_t size_bytes) : size_bytes_(size_bytes) {}
+  struct Piece {
+    std::uint8_t* to;
+    std::uint8_t* from;
+    std::uint64_t size_bytes;
+  };
 
-  std::unique_ptr<std::uint8_t[]> Take() {
-    const std::lock_guard lock(mutex_);
-    if (free_.empty()) return std::make_unique_for_overwrite<std::uint8_t[]>(size_bytes_);
-    auto buffer = std::move(free_.back());
+  Placement(std::uint8_t* out, std::uint64_t chunks, unsigned threads, std::size_t buffer_bytes)
+      : next_to_(out), finished_(chunks), most_ahead_(8 * threads), buffer_bytes_(buffer_bytes) {}
+
+  // A buffer for `chunk`, which must be given back by Finish. Waits while the chunk is far ahead of
+  // the first one that is not finished: that one is being worked on, since chunks start in order.
+  std::uint8_t* Take(std::uint64_t chunk) {
+    std::unique_lock lock(mutex_);
+    advanced_.wait(lock, [&] { return chunk <= placed_ + most_ahead_; });
+    if (free_.empty()) {
+      buffers_.push_back(std::make_unique_for_overwrite<std::uint8_t[]>(buffer_bytes_));
+      free_.push_back(buffers_.back().get());
+    }
+    std::uint8_t* const buffer = free_.back();
     free_.pop_back();
     return buffer;
   }
-  void Return(std::unique_ptr<std::uint8_t[]> buffer) {
-    const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(buffer));
+
+  // The chunk's bytes are in its buffer. Copies whatever has its place by now.
+  void Finish(std::uint64_t chunk, std::uint8_t* buffer, std::uint64_t size_bytes) {
+    std::unique_lock lock(mutex_);
+    finished_[chunk] = {nullptr, buffer, size_bytes};
+    for (; placed_ < finished_.size() && finished_[placed_].from != nullptr; ++placed_) {
+      finished_[placed_].to = next_to_;
+      next_to_ += finished_[placed_].size_bytes;
+    }
+    advanced_.notify_all();
+    while (copied_ < placed_) {
+      const Piece piece = finished_[copied_++];
+      lock.unlock();
+      std::memcpy(piece.to, piece.from, piece.size_bytes);
+      lock.lock();
+      free_.push_back(piece.from);
+    }
   }
 
  private:
   std::mutex mutex_;
-  std::vector<std::unique_ptr<std::uint8_t[]>> free_;
-  const std::size_t size_bytes_;
+  std::condition_variable advanced_;
+  std::uint8_t* next_to_;
+  std::vector<Piece> finished_;  // by chunk
+  std::uint64_t placed_ = 0;     // chunks before this one have their place
+  std::uint64_t copied_ = 0;     // and these are copied, or somebody is about it
+  const std::uint64_t most_ahead_;
+  const std::size_t buffer_bytes_;
+  std::vector<std::unique_ptr<std::uint8_t[]>> buffers_;
+  std::vector<std::uint8_t*> free_;
 };
 
 // EncodeRun for a chunk whose last block may be short.
@@ -100,41 +136,36 @@ Result<Placed> CompressTyped(ConstArray values, const Params& params,
   const auto medians = std::make_unique_for_overwrite<std::uint8_t[]>(sizeof(T) * blocks);
   const auto states = std::make_unique_for_overwrite<std::uint8_t[]>(CeilDiv(blocks, 8));
   std::vector<RunSizes> runs(chunks);
-  std::vector<std::atomic<std::uint64_t>> starts(
-      chunks + 1);  // 1 + offset of a chunk's bytes once known, else 0
-  starts[0] = 1;
-  ScratchPool pool(kChunkScratch<T>);
-
-  ForEachChunk(threads, chunks, [&](std::uint64_t c) {
+  const auto encode = [&](std::uint64_t c, std::uint8_t* to) {
     const std::uint64_t first_block = c * kChunkBlocks;
     const std::uint64_t first = first_block * kBlockValues;
     const std::uint64_t count = std::min(kChunkBlocks * kBlockValues, values.count - first);
-    EncodeTarget target{.coded = nullptr,
-                        .sizes = sizes.get() + 2 * first_block,
-                        .medians = medians.get() + sizeof(T) * first_block,
-                        .states = states.get() + first_block / 8};
-    const std::byte* const from = values.data + first * sizeof(T);
-    // Alone, write in place; the last chunks of a full buffer lack the slack for that.
-    if (threads == 1 && coded_room - (starts[c] - 1) >= kChunkScratch<T>) {
-      target.coded = coded + (starts[c] - 1);
-      runs[c] = EncodeChunk<T>(from, count, bound, target);
-      starts[c + 1] = starts[c] + runs[c].coded_bytes;
-      return;
-    }
-    auto scratch = pool.Take();
-    target.coded = scratch.get();
-    runs[c] = EncodeChunk<T>(from, count, bound, target);
-    starts[c].wait(0);
-    const std::uint64_t start = starts[c];
-    starts[c + 1] = start + runs[c].coded_bytes;
-    starts[c + 1].notify_all();
-    std::memcpy(coded + (start - 1), scratch.get(), runs[c].coded_bytes);
-    pool.Return(std::move(scratch));
+    runs[c] = EncodeChunk<T>(values.data + first * sizeof(T), count, bound,
+                             {.coded = to,
+                              .sizes = sizes.get() + 2 * first_block,
+                              .medians = medians.get() + sizeof(T) * first_block,
+                              .states = states.get() + first_block / 8});
+  };
+  // A single thread codes in place, but for the last chunks of a full buffer, which lack the slack.
+  std::uint64_t done = 0;
+  std::uint64_t in_place_bytes = 0;
+  while (threads == 1 && done < chunks && coded_room - in_place_bytes >= kChunkScratch<T>) {
+    encode(done, coded + in_place_bytes);
+    in_place_bytes += runs[done++].coded_bytes;
+  }
+  Placement placement(coded + in_place_bytes, chunks - done, threads, kChunkScratch<T>);
+  ForEachChunk(threads, chunks - done, [&](std::uint64_t c) {
+    std::uint8_t* const scratch = placement.Take(c);
+    encode(done + c, scratch);
+    placement.Finish(c, scratch, runs[done + c].coded_bytes);
   });
 
   std::uint64_t coded_blocks = 0;
-  for (const RunSizes& run : runs) coded_blocks += run.coded_blocks;
-  const std::uint64_t coded_bytes = starts[chunks] - 1;
+  std::uint64_t coded_bytes = 0;
+  for (const RunSizes& run : runs) {
+    coded_blocks += run.coded_blocks;
+    coded_bytes += run.coded_bytes;
+  }
   const std::uint64_t tables =
       HeaderBytes(params.mode) + TableBytes<T>(params.mode, blocks, coded_blocks);
   if (tables > coded_at) std::memmove(buffer.data() + tables, coded, coded_bytes);
