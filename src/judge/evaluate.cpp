@@ -21,11 +21,8 @@
 namespace szarena::judge {
 namespace {
 
-using std::chrono::milliseconds;
 using Clock = os::Clock;
 using target::CallKind;
-
-constexpr milliseconds kCallTimeout{10000};
 
 double Since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -195,7 +192,7 @@ Result<void> Ladder::RunForward() {
   for (const CaseState& state : states_) {
     calls.push_back({state.item->name, state.item->hidden, state.item->problem, state.item->input, std::nullopt});
   }
-  SZARENA_TRY(const RunReport report, RunCalls(subject_, CallKind::kForward, calls, kCallTimeout));
+  SZARENA_TRY(const RunReport report, RunCalls(subject_, CallKind::kForward, calls, options_.call_timeout));
   Absorb(report);
   for (size_t i = 0; i < calls.size(); ++i) states_[i].own = std::move(calls[i].got);
   return {};
@@ -210,7 +207,7 @@ Result<void> Ladder::RunOwnBackward() {
     calls.push_back({state.item->name, state.item->hidden, state.item->problem, *state.own, std::nullopt});
     owners.push_back(&state);
   }
-  SZARENA_TRY(const RunReport report, RunCalls(subject_, CallKind::kBackward, calls, kCallTimeout));
+  SZARENA_TRY(const RunReport report, RunCalls(subject_, CallKind::kBackward, calls, options_.call_timeout));
   Absorb(report);
   for (size_t i = 0; i < calls.size(); ++i) {
     CaseState& state = *owners[i];
@@ -290,7 +287,7 @@ Result<void> Ladder::RunCross() {
     }
   }
   if (!task_.has_backward) return {};
-  SZARENA_TRY(RunReport report, RunCalls(subject_, CallKind::kBackward, calls, kCallTimeout));
+  SZARENA_TRY(RunReport report, RunCalls(subject_, CallKind::kBackward, calls, options_.call_timeout));
   for (Finding& finding : report.findings) {
     // What goes wrong on our bytes is a matter of decoding, whatever the form.
     if (finding.stage > Stage::kStarted) {

@@ -2,6 +2,7 @@
 // Evaluate: a candidate directory in, a verdict out. The front door of the judge.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -22,6 +23,7 @@ struct EvaluateOptions {
   bool free_format = false;            // the candidate's own stream format: no cross-decoding, labelled
   Stage until = Stage::kMeasured;      // kBuilt: only build; kMeasured: everything; between: no timing
   bool hidden = true;                  // false: public fields only (quick feedback, not a score)
+  std::chrono::milliseconds call_timeout{10000};  // of one untimed call
   int threads = 0;                     // 0: one per processor that we may use
   std::optional<uint64_t> hidden_seed; // replay; else drawn
   std::function<void(Stage)> on_stage; // called when work on a stage begins; may be empty

@@ -60,6 +60,16 @@ TEST(Process, CutsLongOutputAndGoesOn) {
   EXPECT_EQ(result->err, "end\n");
 }
 
+TEST(Process, ADeadlineHoldsAgainstOutputWithoutEnd) {
+  ProcessSpec spec = Shell("cat /dev/zero");
+  spec.output_limit = 1000;
+  const auto begin = Clock::now();
+  const auto result = RunProcess(spec, milliseconds(200));
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->timed_out);
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(10));
+}
+
 TEST(Process, EnvironmentAndDescriptorsAreExactlyWhatWasAsked) {
   const auto file = MemoryFile("text", "hello");
   ASSERT_TRUE(file);

@@ -85,10 +85,10 @@ void RunChild(ChildPlan& plan, pid_t parent) {
   ChildFails(report);
 }
 
-// Reads what is there into `text` up to `limit`; false at the end of the stream.
+// Reads what is there (at most 1 MiB: the writer may never stop) into `text` up to `limit`; false at the end of the stream.
 bool ReadAvailable(int fd, std::string& text, size_t limit, bool& cut) {
   char buffer[16384];
-  for (;;) {
+  for (int chunk = 0; chunk < 64; ++chunk) {
     const ssize_t got = read(fd, buffer, sizeof buffer);
     if (got == 0) return false;
     if (got < 0) return errno == EAGAIN || errno == EINTR;
@@ -96,6 +96,7 @@ bool ReadAvailable(int fd, std::string& text, size_t limit, bool& cut) {
     text.append(buffer, keep);
     if (keep < static_cast<size_t>(got)) cut = true;
   }
+  return true;
 }
 
 struct Pipe {

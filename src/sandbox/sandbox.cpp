@@ -175,6 +175,8 @@ Result<os::Process> Sandbox::StartIn(Mode mode, const Command& command) {
              "/usr/bin:/bin", "--setenv", "LC_ALL", "C.UTF-8", "--setenv", "TMPDIR", "/tmp",
              "--setenv", "HOME", "/tmp"});
   for (const auto& [key, value] : command.env) Add(argv, {"--setenv", key, value});
+  // Nothing but /tmp and writable binds can be written: the rest is memory without a limit.
+  Add(argv, {"--remount-ro", "/dev", "--remount-ro", "/"});
   Add(argv, {"--chdir", command.cwd, "--"});
   if (mode != Mode::kUserNamespace) {
     const std::string id = std::to_string(uid);

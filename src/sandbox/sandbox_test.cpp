@@ -63,6 +63,11 @@ TEST_F(SandboxTest, EnvironmentIsOurs) {
 TEST_F(SandboxTest, NothingOfTheHostCanBeWritten) {
   EXPECT_FALSE(Shell("touch /usr/x").status.ok());
   EXPECT_FALSE(Shell("touch /usr/bin/ls").status.ok());
+  EXPECT_FALSE(Shell("touch /x").status.ok());
+  EXPECT_FALSE(Shell("touch /run/x").status.ok());
+  EXPECT_FALSE(Shell("touch /dev/x").status.ok());
+  EXPECT_FALSE(Shell("touch /dev/shm/x").status.ok());
+  EXPECT_TRUE(Shell("touch /tmp/x && echo x > /dev/null").status.ok());
 }
 
 TEST_F(SandboxTest, BindsAreReadOnlyUnlessAsked) {
@@ -116,7 +121,10 @@ TEST_F(SandboxTest, TheRunFilterAllowsThreadsAndNoOtherProcess) {
   Command command;
   command.fds = {{filter->get(), 9}};
   const auto result = RunC(R"(
+#define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
+#include <time.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -138,11 +146,19 @@ int main(void) {
   printf("fork %d\n", fork() < 0);
   printf("vfork %d\n", vfork() < 0);
   printf("kill %d\n", kill(1, 0) < 0);
+  printf("cont %d\n", raise(SIGCONT) != 0);
+  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT};
+  timer_t timer;
+  printf("timer %d\n", timer_create(CLOCK_MONOTONIC, &event, &timer) < 0);
+  printf("setsig %d\n", fcntl(9, F_SETSIG, SIGCONT) < 0);
+  printf("async %d\n", fcntl(9, F_SETFL, O_ASYNC) < 0);
+  printf("setown %d\n", fcntl(9, F_SETOWN, getpid()) < 0);
+  printf("usr1 %d\n", raise(SIGURG) != 0);
   printf("exec %d\n", execl("/bin/true", "true", (char*)0) < 0);
   return 0;
 }
 )", command);
-  EXPECT_EQ(result.out, "thread 0\nfork 1\nvfork 1\nkill 1\nexec 1\n") << result.err;
+  EXPECT_EQ(result.out, "thread 0\nfork 1\nvfork 1\nkill 1\ncont 1\ntimer 1\nsetsig 1\nasync 1\nsetown 1\nusr1 0\nexec 1\n") << result.err;
 }
 
 TEST_F(SandboxTest, LimitsHold) {

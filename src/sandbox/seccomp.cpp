@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/seccomp.h"
 
+#include <asm/sockios.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -44,7 +49,32 @@ constexpr const char* kRefused[] = {
 constexpr const char* kRefusedAlone[] = {"fork",    "vfork",       "execve",     "execveat",
                                          "kill",    "setpriority", "ioprio_set", "sched_setscheduler",
                                          "setpgid", "setsid",      "rt_sigqueueinfo", "pidfd_send_signal",
-                                         "sched_setattr", "sched_setparam"};
+                                         "sched_setattr", "sched_setparam", "sched_setaffinity",
+                                         "rt_tgsigqueueinfo", "timer_create", "mq_notify"};
+
+// A single process is stopped and resumed by the judge alone. SIGCONT works even on a stopped process, so nothing inside may
+// have one sent: not to itself, not by a timer, not by a descriptor that becomes ready.
+int KeepStopped(scmp_filter_ctx ctx) {
+  int status = 0;
+  const auto refuse = [&](int call, scmp_arg_cmp condition) {
+    const int result = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), call, 1, condition);
+    if (result < 0 && status == 0) status = result;
+  };
+  for (const unsigned number : {SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU}) {
+    refuse(SCMP_SYS(tgkill), SCMP_A2_32(SCMP_CMP_EQ, number));
+    refuse(SCMP_SYS(tkill), SCMP_A1_32(SCMP_CMP_EQ, number));
+  }
+  for (const unsigned command : {F_SETSIG, F_SETOWN, F_SETOWN_EX, F_SETLEASE, F_NOTIFY}) {
+    refuse(SCMP_SYS(fcntl), SCMP_A1_32(SCMP_CMP_EQ, command));
+  }
+  for (const unsigned command : {FIOASYNC, FIOSETOWN, SIOCSPGRP}) {
+    refuse(SCMP_SYS(ioctl), SCMP_A1_32(SCMP_CMP_EQ, command));
+  }
+  refuse(SCMP_SYS(prctl), SCMP_A0_32(SCMP_CMP_EQ, PR_SET_PDEATHSIG));
+  const int result = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 2, SCMP_A1_32(SCMP_CMP_EQ, F_SETFL),
+                                      SCMP_A2(SCMP_CMP_MASKED_EQ, O_ASYNC, O_ASYNC));
+  return status < 0 ? status : result;
+}
 
 constexpr unsigned long kNamespaceFlags[] = {CLONE_NEWUSER, CLONE_NEWNS,     CLONE_NEWPID, CLONE_NEWNET,
                                              CLONE_NEWIPC,  CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWTIME};
@@ -87,6 +117,7 @@ Result<os::UniqueFd> MakeFilter(bool allow_fork) {
                          SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffu, 0x5412u)));
   if (!allow_fork) {
     for (const char* name : kRefusedAlone) check(Refuse(ctx, name));
+    check(KeepStopped(ctx));
     check(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
                            SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)));
   }

@@ -94,7 +94,8 @@ Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& 
                  {filter.get(), kFilterFd}};
   command.limits.cpu_seconds = spec.cpu_seconds;
   command.limits.address_space_bytes =
-      (8ull << 30) + 4 * (worker.input_.size() + worker.output_.size()) + 40 * spec.input_bytes;
+      (2ull << 30) + (256ull << 20) * static_cast<uint64_t>(spec.threads) +
+      4 * (worker.input_.size() + worker.output_.size()) + 40 * spec.input_bytes;
   command.limits.file_bytes = 1 << 20;
   command.limits.tmp_bytes = 1 << 20;
   command.limits.processes = 16 + 8 * static_cast<uint64_t>(spec.threads);
@@ -118,6 +119,8 @@ Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& 
       return os::FailErrno("cannot choose the driver's processors");
     }
   }
+  // Should memory run out, this process goes first, not the judge.
+  std::ofstream("/proc/" + std::to_string(worker.pid_) + "/oom_score_adj") << "1000";
   worker.control().compressor = spec.compressor ? 1 : 0;
   worker.control().need_backward = spec.need_backward ? 1 : 0;
   SZARENA_TRY(worker.loaded_, worker.Command_(Command::kLoad, spec.load_timeout));
@@ -217,6 +220,9 @@ Result<Outcome> Worker::Command_(Command command, milliseconds timeout) {
   char stale[64];
   while (recv(doorbell_.get(), stale, sizeof stale, MSG_DONTWAIT) > 0) {
   }
+  // Before anything that the process could notice.
+  const auto begin = Clock::now();
+  const os::Deadline deadline = begin + timeout;
   const char byte = 1;
   if (send(doorbell_.get(), &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1) {
     Kill();
@@ -224,8 +230,6 @@ Result<Outcome> Worker::Command_(Command command, milliseconds timeout) {
     outcome.message = "the candidate's process closed its connection to the judge";
     return outcome;
   }
-  const auto begin = Clock::now();
-  const os::Deadline deadline = begin + timeout;
   stopped_ = false;
   if (syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGCONT, nullptr, 0) < 0) {
     return os::FailErrno("cannot resume the driver");
@@ -384,7 +388,11 @@ Result<Outcome> Worker::Call(CallKind kind, milliseconds timeout) {
 double Worker::ThreadSeconds() const {
   double total = 0;
   ForEachThread(pid_, "schedstat", [&](std::string_view text) {
-    total += 1e-9 * std::strtod(std::string(text).c_str(), nullptr);
+    // "ns-on-a-processor ns-waiting-for-one timeslices"
+    const std::string line(text);
+    char* rest = nullptr;
+    total += 1e-9 * std::strtod(line.c_str(), &rest);
+    total += 1e-9 * std::strtod(rest, nullptr);
     return true;
   });
   return total;

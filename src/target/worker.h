@@ -80,7 +80,8 @@ class Worker {
   // What the candidate answered for a slot, copied after the process was stopped.
   const Slot& answer(size_t slot) const { return answers_[slot]; }
 
-  // Lets the process run with nothing to do and says how much processor time it used: work left running shows.
+  // Lets the process run with nothing to do and says how much time its threads ran or wanted to run (waited for a
+  // processor): work left running shows, on a busy machine too.
   Result<double> IdleSeconds(std::chrono::milliseconds time);
   // Threads of the process now; 0 when it is gone.
   int ThreadCount() const;
