@@ -173,7 +173,6 @@ Result<RunReport> RunCalls(const Subject& subject, CallKind kind, std::vector<Ca
         first_offset = offset;
         continue;
       }
-      if (*got != *first) report.deterministic = false;
       if (got->size() == first->size() && offset == first_offset) {
         const bool forward = kind == CallKind::kForward;
         const uint64_t width = forward ? 1 : ElementWidth(task, call.problem);
@@ -187,6 +186,7 @@ Result<RunReport> RunCalls(const Subject& subject, CallKind kind, std::vector<Ca
           break;
         }
       }
+      if (*got != *first) report.deterministic = false;
       call.got = std::move(first);
     }
   }

@@ -50,6 +50,12 @@ void ForEachThread(pid_t pid, const char* file, F f) {
   closedir(dir);
 }
 
+// From "tid (name) S ...": the name may hold anything, the state follows the last parenthesis.
+char ThreadState(std::string_view stat) {
+  const size_t at = stat.rfind(')');
+  return at != std::string_view::npos && at + 2 < stat.size() ? stat[at + 2] : '?';
+}
+
 }  // namespace
 
 size_t InputBytesFor(std::span<const SlotSizes> slots) {
@@ -177,11 +183,9 @@ bool Worker::AllThreadsStopped() const {
   bool any = false;
   bool all = true;
   ForEachThread(pid_, "stat", [&](std::string_view text) {
-    // "tid (name) S ...": the name may hold anything, the state follows the last parenthesis.
-    const size_t at = text.rfind(')');
-    const char state = at != std::string_view::npos && at + 2 < text.size() ? text[at + 2] : '?';
-    any = true;
-    all = state == 'T' || state == 'Z' || state == 'X';
+    const char state = ThreadState(text);
+    any |= state == 'T';
+    all = state == 'T' || state == 'Z';  // Z: a thread that has ended while others live
     return all;
   });
   return any && all;
@@ -193,12 +197,14 @@ Result<void> Worker::Stop() {
     return os::FailErrno("cannot stop the driver");
   }
   const os::Deadline deadline = os::After(milliseconds(5000));
-  while (!AllThreadsStopped()) {
+  for (;;) {
+    const bool stopped = AllThreadsStopped();
     pollfd gone = {pidfd_.get(), POLLIN, 0};
     if (poll(&gone, 1, 0) > 0) {
       alive_ = false;
       return {};
     }
+    if (stopped) break;
     if (Clock::now() > deadline) {
       Kill();
       return {};
@@ -245,7 +251,17 @@ Result<Outcome> Worker::Command_(Command command, milliseconds timeout) {
       alive_ = false;
       break;
     }
-    answered = ready > 0 && (fds[0].revents & POLLIN) != 0;
+    if (ready > 0 && fds[0].revents != 0) {
+      char answer = 0;
+      answered = recv(doorbell_.get(), &answer, 1, MSG_DONTWAIT) == 1;
+      if (!answered && errno != EINTR) {
+        // The other end is closed: the process is about to be gone, or has nothing to say any more.
+        alive_ = false;
+        pollfd gone = {pidfd_.get(), POLLIN, 0};
+        poll(&gone, 1, 2000);
+        break;
+      }
+    }
     if (!answered) process_->Drain();
   }
   SZARENA_TRY_VOID(Stop());
@@ -400,15 +416,30 @@ double Worker::ThreadSeconds() const {
 
 Result<double> Worker::IdleSeconds(milliseconds time) {
   SZARENA_CHECK(alive_, "the worker is gone");
-  const double before = ThreadSeconds();
+  double before = ThreadSeconds();
   stopped_ = false;
   if (syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGCONT, nullptr, 0) < 0) {
     return os::FailErrno("cannot resume the driver");
   }
   pollfd gone = {pidfd_.get(), POLLIN, 0};
+  // The driver itself has to find its way back to where it waits, which takes its time on a busy machine.
+  const os::Deadline settle = os::After(milliseconds(1000));
+  while (Clock::now() < settle) {
+    bool asleep = true;
+    ForEachThread(pid_, "stat", [&](std::string_view text) {
+      asleep = ThreadState(text) == 'S';
+      return asleep;
+    });
+    if (asleep) {
+      before = ThreadSeconds();
+      break;
+    }
+    poll(&gone, 1, 1);
+  }
   poll(&gone, 1, static_cast<int>(time.count()));
+  const double after = ThreadSeconds();
   SZARENA_TRY_VOID(Stop());
-  return alive_ ? ThreadSeconds() - before : 0.0;
+  return alive_ ? after - before : 0.0;
 }
 
 int Worker::ThreadCount() const {
