@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads symbols and traces of a program after SdkRuntime.stop(). Coordinates are those of the whole fabric."""
 import os
-import struct
 
 import numpy as np
 
@@ -28,31 +27,4 @@ class debug_util:  # the SDK's spelling
 
     def read_trace(self, px, py, key):
         """The values that the <debug> module imported with `.key = key` recorded on this PE, as Python objects."""
-        return decode_trace(bytes(self.get_symbol(px, py, "__debug_" + key, np.uint8)))
-
-
-# Records of the <debug> library: one tag word, then the value in 16-bit words, low word first.
-_FORMATS = {1: "<?x", 2: "<Bx", 3: "<bx", 4: "<H", 5: "<h", 6: "<e", 7: "<I", 8: "<i", 9: "<f"}
-
-
-def decode_trace(data):
-    """The records of a trace buffer: word 0 is the number of words used, the rest are records."""
-    used = struct.unpack_from("<H", data)[0]
-    at, end, values = 2, 2 + 2 * used, []
-    while at < end:
-        tag = struct.unpack_from("<H", data, at)[0]
-        at += 2
-        if tag in _FORMATS:
-            values.append(struct.unpack_from(_FORMATS[tag], data, at)[0])
-            at += struct.calcsize(_FORMATS[tag])
-        elif tag == 10:  # time stamp
-            low, middle, high = struct.unpack_from("<HHH", data, at)
-            values.append(low | middle << 16 | high << 32)
-            at += 6
-        elif tag == 11:  # string: length in bytes, then the bytes, padded to a whole word
-            size = struct.unpack_from("<H", data, at)[0]
-            values.append(data[at + 2:at + 2 + size].decode("utf-8", "replace"))
-            at += 2 + (size + 1) // 2 * 2
-        else:
-            raise ValueError(f"trace buffer: unknown record tag {tag} at byte {at - 2}")
-    return values
+        return self._runtime.read_trace(px, py, key)

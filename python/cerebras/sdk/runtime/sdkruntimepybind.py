@@ -288,11 +288,15 @@ class SdkRuntime:
         """The bytes of a symbol of the PE at fabric coordinates (x, y), as an array of `dtype`."""
         return np.frombuffer(self._runtime.read_symbol(x, y, name), dtype=np.uint8).view(np.dtype(dtype)).copy()
 
+    def read_trace(self, x, y, key):
+        """What the <debug> module with this key recorded on the PE at fabric coordinates (x, y)."""
+        return self._runtime.read_trace(x, y, key)
+
     def dump_core(self, path):
-        """Writes the memory of every PE, with the program's symbols, to `path`."""
+        """Kept for host scripts that call it: symbols and traces stay readable after stop() without a dump."""
         if self._state == "new":
             raise RuntimeError("SdkRuntime.dump_core: nothing is loaded yet: load() comes first")
-        self._runtime.dump_core(path)
+        del path
 
     dump_elf_core = dump_core
 

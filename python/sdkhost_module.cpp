@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// The extension module cerebras.sdk.runtime._sdkhost: sdkhost::Runtime for Python. Arrays are passed as contiguous
+// buffers of 32-bit words; the interpreter lock is given up while the fabric runs.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "sdkhost/runtime.h"
+
+namespace py = pybind11;
+
+namespace szarena::sdkhost {
+namespace {
+
+[[noreturn]] void Raise(const Error& error) {
+  if (error.code == ErrorCode::kInvalidArgument) throw py::value_error(error.ToString());
+  if (error.code == ErrorCode::kNotFound) throw py::key_error(error.ToString());
+  throw std::runtime_error(error.ToString());
+}
+
+template <typename T>
+T Take(Result<T> result) {
+  if (!result) Raise(result.error());
+  return *std::move(result);
+}
+
+void Check(const Result<void>& result) {
+  if (!result) Raise(result.error());
+}
+
+std::span<uint32_t> WordsOf(const py::buffer& buffer, bool writable) {
+  const py::buffer_info info = buffer.request(writable);
+  if (info.itemsize != 4) throw py::type_error("expected an array of 32-bit words");
+  return {static_cast<uint32_t*>(info.ptr), static_cast<size_t>(info.size)};
+}
+
+// What the environment asks of the simulator; cs_python sets these from its flags.
+fabric::Options OptionsFromEnvironment(int threads) {
+  fabric::Options options;
+  options.threads = threads > 0 ? threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (const char* trap = std::getenv("SZARENA_TRAP"); trap != nullptr && std::string(trap) == "error") options.trap = fabric::TrapMode::kError;
+  if (const char* seed = std::getenv("SZARENA_PICKER_SEED"); seed != nullptr) options.picker_seed = std::strtoull(seed, nullptr, 0);
+  if (const char* cycles = std::getenv("SZARENA_MAX_CYCLES"); cycles != nullptr) options.max_cycles = std::strtoull(cycles, nullptr, 0);
+  return options;
+}
+
+fabric::PortAddress PortOf(const py::tuple& stream) {
+  const auto side = stream[2].cast<std::string>();
+  using bytecode::Direction;
+  const Direction direction = side == "WEST" ? Direction::kWest : side == "EAST" ? Direction::kEast : side == "NORTH" ? Direction::kNorth : Direction::kSouth;
+  return {stream[0].cast<int>(), stream[1].cast<int>(), direction, stream[3].cast<uint8_t>()};
+}
+
+class PyRuntime {
+ public:
+  PyRuntime(const std::string& directory, int threads, bool memcpy_required)
+      : runtime_(Take(Runtime::Open(directory, OptionsFromEnvironment(threads)))) {
+    if (memcpy_required && !runtime_->program().memcpy) {
+      throw py::value_error("'" + directory + "' was compiled without --memcpy: pass memcpy_required=False, or compile with it");
+    }
+  }
+
+  Runtime& get() { return *runtime_; }
+  // Fabric coordinates to those of the program rectangle.
+  std::pair<int, int> Inside(int x, int y) const {
+    const auto& p = runtime_->program();
+    return {x - p.offset_x, y - p.offset_y};
+  }
+
+ private:
+  std::unique_ptr<Runtime> runtime_;
+};
+
+CopyShape ShapeOf(int px, int py_, int w, int h, uint32_t count, bool streaming, bool is_16bit, bool col_major) {
+  return {{px, py_, w, h}, count, streaming, is_16bit ? Width::k16Bit : Width::k32Bit, col_major ? Order::kColMajor : Order::kRowMajor};
+}
+
+py::object ValueOf(fabric::Fabric& fabric, int x, int y, const fabric::TraceRecord& record) {
+  using Kind = fabric::TraceRecord::Kind;
+  using bytecode::ScalarType;
+  if (record.kind == Kind::kString) return py::str(fabric.StringOf(x, y, record.value));
+  if (record.kind == Kind::kTimestamp) return py::int_(record.value);
+  switch (record.type) {
+    case ScalarType::kBool: return py::bool_(record.value != 0);
+    case ScalarType::kF32: return py::float_(std::bit_cast<float>(static_cast<uint32_t>(record.value)));
+    case ScalarType::kF16:
+      return py::float_(bytecode::F16ToDouble(fabric.program().fp16, static_cast<uint16_t>(record.value)));
+    case ScalarType::kI8:
+    case ScalarType::kI16:
+    case ScalarType::kI32:
+    case ScalarType::kI64: return py::int_(static_cast<int64_t>(record.value));
+    case ScalarType::kU8:
+    case ScalarType::kU16:
+    case ScalarType::kU32:
+    case ScalarType::kU64: return py::int_(record.value);
+  }
+  return py::none();
+}
+
+py::dict StatisticsOf(fabric::Fabric& fabric) {
+  const fabric::Statistics s = fabric.statistics();
+  py::dict d;
+  d["cycles"] = s.cycles;
+  d["instructions"] = s.instructions;
+  d["elements"] = s.elements;
+  d["hops"] = s.hops;
+  d["tasks"] = s.tasks;
+  d["busy_cycles"] = s.busy_cycles;
+  d["wavelets_in"] = s.wavelets_in;
+  d["wavelets_out"] = s.wavelets_out;
+  d["pes_touched"] = s.pes_touched;
+  d["host_cycles"] = s.host_cycles;
+  return d;
+}
+
+}  // namespace
+}  // namespace szarena::sdkhost
+
+PYBIND11_MODULE(_sdkhost, m) {
+  using namespace szarena;
+  using namespace szarena::sdkhost;
+  m.doc() = "A program on the simulated fabric (native part of SdkRuntime)";
+  py::class_<PyRuntime>(m, "Runtime")
+      .def(py::init<const std::string&, int, bool>())
+      .def("load", [](PyRuntime& r) { Check(r.get().Load()); })
+      .def("run", [](PyRuntime&) {})
+      .def("stop", [](PyRuntime& r) {
+        Result<void> status;
+        {
+          py::gil_scoped_release release;
+          status = r.get().Stop();
+        }
+        for (const auto& trap : r.get().traps()) py::print("cs_python:", trap.ToString(), py::arg("file") = py::module_::import("sys").attr("stderr"));
+        for (const auto& line : r.get().fabric().printed()) py::print(line);
+        Check(status);
+      })
+      .def("symbol_id", [](PyRuntime& r, const std::string& name) { return Take(r.get().SymbolId(name)); })
+      .def("offset", [](PyRuntime& r) { return std::make_pair(r.get().program().offset_x, r.get().program().offset_y); })
+      .def("h2d", [](PyRuntime& r, uint32_t dest, const py::buffer& words, int px, int py_, int w, int h, uint32_t count, bool streaming, bool is_16bit, bool col_major, int broadcast) {
+        return Take(r.get().CopyIn(dest, WordsOf(words, false), ShapeOf(px, py_, w, h, count, streaming, is_16bit, col_major), static_cast<Broadcast>(broadcast)));
+      })
+      .def("d2h", [](PyRuntime& r, const py::buffer& words, uint32_t source, int px, int py_, int w, int h, uint32_t count, bool streaming, bool is_16bit, bool col_major) {
+        return Take(r.get().CopyOut(source, WordsOf(words, true), ShapeOf(px, py_, w, h, count, streaming, is_16bit, col_major)));
+      })
+      .def("launch", [](PyRuntime& r, const std::string& name, const std::vector<uint32_t>& words, const std::optional<std::vector<std::string>>& types) {
+        std::vector<Argument> arguments;
+        for (size_t i = 0; i < words.size(); ++i) arguments.push_back({words[i], types ? (*types)[i] : ""});
+        return Take(r.get().Launch(name, arguments));
+      })
+      .def("send", [](PyRuntime& r, const py::tuple& stream, const py::buffer& words) { return Take(r.get().Send(PortOf(stream), WordsOf(words, false))); })
+      .def("receive", [](PyRuntime& r, const py::tuple& stream, const py::buffer& words) { return Take(r.get().Receive(PortOf(stream), WordsOf(words, true))); })
+      .def("done", [](PyRuntime& r, uint32_t ticket) { return r.get().IsDone(ticket); })
+      .def("wait", [](PyRuntime& r, uint32_t ticket) {
+        Result<void> status;
+        {
+          py::gil_scoped_release release;
+          status = r.get().Wait(ticket);
+        }
+        Check(status);
+      })
+      .def("wait_all", [](PyRuntime& r) {
+        Result<void> status;
+        {
+          py::gil_scoped_release release;
+          status = r.get().WaitAll();
+        }
+        Check(status);
+      })
+      .def("read_symbol", [](PyRuntime& r, int x, int y, const std::string& name) {
+        const auto [ix, iy] = r.Inside(x, y);
+        const std::vector<uint8_t> bytes = Take(r.get().fabric().ReadSymbol(ix, iy, name));
+        return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      })
+      .def("write_symbol", [](PyRuntime& r, int x, int y, const std::string& name, const py::buffer& bytes) {
+        const auto [ix, iy] = r.Inside(x, y);
+        const py::buffer_info info = bytes.request();
+        Check(r.get().fabric().WriteSymbol(ix, iy, name, {static_cast<const uint8_t*>(info.ptr), static_cast<size_t>(info.size * info.itemsize)}));
+      })
+      .def("read_trace", [](PyRuntime& r, int x, int y, const std::string& key) {
+        const auto [ix, iy] = r.Inside(x, y);
+        py::list values;
+        const fabric::PeDebug* debug = r.get().fabric().DebugOf(ix, iy);
+        if (debug == nullptr) return values;
+        const auto found = debug->traces.find(key);
+        if (found == debug->traces.end()) return values;
+        for (const auto& record : found->second) values.append(ValueOf(r.get().fabric(), ix, iy, record));
+        return values;
+      })
+      .def("cycles", [](PyRuntime& r) { return r.get().fabric().now(); })
+      .def("statistics", [](PyRuntime& r) { return StatisticsOf(r.get().fabric()); });
+}
