@@ -5,6 +5,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "codec/szp/decode_simd.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -69,6 +70,7 @@ HWY_INLINE void DecodeLoopAs(const std::byte* rates, const std::byte* payload, c
       payload += kBlock * sizeof(T);
       continue;
     }
+    hwy::Prefetch(payload + kPrefetchBytes);
     const uint32_t rate = rate_byte & 0x1F;
     uint32_t first = 0;
     bool apart = false;
