@@ -30,14 +30,6 @@ std::string ReachedName(const judge::Verdict& verdict) {
   return reached ? std::string(judge::StageName(*reached)) : "none";
 }
 
-// The level that compares a target's programs: the innermost that was taken end to end.
-const judge::Figure* Shown(const std::optional<judge::Throughput>& throughput) {
-  if (!throughput) return nullptr;
-  if (throughput->device) return &*throughput->device;
-  if (throughput->host) return &*throughput->host;
-  return throughput->kernel ? &*throughput->kernel : nullptr;
-}
-
 }  // namespace
 
 Json FeedbackJson(const judge::Verdict& verdict) {
@@ -76,31 +68,7 @@ Json FeedbackJson(const judge::Verdict& verdict) {
 }
 
 std::string FeedbackText(const judge::Verdict& verdict) {
-  std::string text = fmt::format("reached stage '{}'\n", ReachedName(verdict));
-  if (const auto stage = verdict.Failed()) {
-    text +=
-        fmt::format("failed at '{}': {}\n", judge::StageName(*stage), verdict.at(*stage).detail);
-  }
-  if (verdict.ratio) text += fmt::format("ratio {:.2f}\n", *verdict.ratio);
-  for (int i = 0; i < judge::kDirectionCount; ++i) {
-    const auto& direction = verdict.directions.at(static_cast<size_t>(i));
-    const judge::Figure* candidate = Shown(direction.candidate);
-    if (!candidate) continue;
-    text += fmt::format("{} {:.3f} GB/s",
-                        judge::DirectionName(verdict.task, static_cast<judge::Direction>(i)),
-                        candidate->median);
-    if (const judge::Figure* baseline = Shown(direction.baseline)) {
-      text += fmt::format(", baseline {:.3f} GB/s", baseline->median);
-    }
-    if (direction.floor_fraction)
-      text += fmt::format(", floor fraction {:.2f}", *direction.floor_fraction);
-    text += '\n';
-  }
-  for (const judge::Flag& flag : verdict.flags) {
-    text += fmt::format("flag '{}': {}\n", flag.name, flag.detail);
-  }
-  if (!verdict.feedback.empty()) text += verdict.feedback + "\n";
-  return text;
+  return fmt::format("reached stage '{}'\n{}", ReachedName(verdict), verdict.feedback);
 }
 
 }  // namespace szarena::agent

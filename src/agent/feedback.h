@@ -13,7 +13,7 @@ namespace szarena::agent {
 // baseline's beside them, floor fraction, flags, message.
 data::Json FeedbackJson(const judge::Verdict& verdict);
 
-// The same in a few lines.
+// The stage and the judge's own words.
 std::string FeedbackText(const judge::Verdict& verdict);
 
 }  // namespace szarena::agent

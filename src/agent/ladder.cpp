@@ -11,6 +11,9 @@ namespace {
 
 using data::Json;
 
+constexpr std::string_view kStepFile =
+    "ladder.toml";  // describes the step; no part of the candidate
+
 // A refusal would mean that the ladder's own files are unfit: an error, not a result.
 Result<ToolResult> Must(Result<ToolResult> result, const LadderStep& step) {
   if (!result || result->ok) return result;
@@ -27,6 +30,7 @@ Result<void> PlaceFiles(const LadderStep& step, Toolbox& toolbox) {
   }
   std::set<std::string> keep;
   for (const WorkspaceFile& file : wanted) {
+    if (file.path == kStepFile) continue;
     keep.insert(file.path);
     SZARENA_TRY(const std::string text, source.Read(file.path));
     SZARENA_TRY_VOID(

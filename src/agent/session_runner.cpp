@@ -125,6 +125,7 @@ Result<Played> Play(const SessionPlan& plan, const store::Session& session, int6
   const auto recorded =
       transcript.Add("stop", Json::Of({{"reason", store::StopReasonName(played.end.reason)},
                                        {"detail", played.end.detail},
+                                       {"hidden_seed", plan.hidden_seed},
                                        {"usage", UsageJson(played.end.usage)}}));
   if (!recorded && !played.error) return tl::unexpected(recorded.error());
   return played;
@@ -140,6 +141,7 @@ Result<SessionOutcome> RunSession(const SessionPlan& plan, Agent& agent, JudgePo
   session.agent = agent.Identity();
   session.prompt_sha256 = data::Sha256Hex(plan.prompt);
   session.transcript = "transcripts/" + FileStem(plan.key) + ".jsonl";
+  session.hidden_seed = plan.hidden_seed;
   session.started_at = UtcNow();
   SZARENA_TRY(const int64_t id, store.BeginSession(session));
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ struct SessionPlan {
   std::string out_dir;     // the results file's folder; workspaces/ and transcripts/ lie below it
   std::string start_files_dir;  // copied into the workspace first; empty: nothing
   Budget budget;
+  std::optional<uint64_t>
+      hidden_seed;  // of the judge's hidden data: stored, told in the last record
 };
 
 // Told what happens; for progress.

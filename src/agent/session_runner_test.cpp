@@ -26,6 +26,7 @@ class SessionRunnerTest : public testing::Test {
       steps_.push_back({label, std::string("idea ") + text, folder_ + "/ladder/" + label});
     }
     std::ofstream(folder_ + "/ladder/01-slow/extra.h") << "// only here";
+    std::ofstream(folder_ + "/ladder/03-fast/ladder.toml") << "idea = 'x'";
     store_.emplace(*store::Store::Open(folder_ + "/results.sqlite"));
     EXPECT_TRUE(
         store_->AddCampaign({"c", "2026-04-22T00:00:00.000Z", false, data::Json::MakeObject()}));
@@ -77,6 +78,7 @@ TEST_F(SessionRunnerTest, TheLadderIsPlayedStoredAndRecorded) {
   const std::string workspace = folder_ + "/workspaces/c-szp-cpu-none-none-ladder-scripted-1";
   EXPECT_TRUE(fs::exists(workspace + "/candidate.cpp"));
   EXPECT_FALSE(fs::exists(workspace + "/extra.h"));
+  EXPECT_FALSE(fs::exists(workspace + "/ladder.toml"));
   const auto lines = data::ReadJsonLines(folder_ + "/" + session.transcript);
   ASSERT_TRUE(lines) << lines.error().ToString();
   EXPECT_EQ(*lines->values.front().Find("kind")->string(), "session");

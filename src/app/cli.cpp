@@ -20,7 +20,9 @@ int RunCli(int argc, const char* const* argv) {
 
   Action action;
   AddDoctor(app, action);
+  AddDemo(app, action);
   AddEvaluate(app, action);
+  AddSession(app, action);
   AddReport(app, action);
   AddTasks(app, action);
   AddNewTask(app, action);

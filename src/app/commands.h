@@ -17,9 +17,11 @@ namespace szarena::app {
 using Action = std::function<Result<ExitCode>()>;
 
 // Each adds its subcommand to `app`; when the user chooses it, it stores what to do in `action`.
+void AddDemo(CLI::App& app, Action& action);
 void AddDoctor(CLI::App& app, Action& action);
 void AddEvaluate(CLI::App& app, Action& action);
 void AddReport(CLI::App& app, Action& action);
+void AddSession(CLI::App& app, Action& action);
 void AddTasks(CLI::App& app, Action& action);
 void AddNewTask(CLI::App& app, Action& action);
 void AddNewCandidate(CLI::App& app, Action& action);

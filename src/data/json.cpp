@@ -26,12 +26,17 @@ Json::Json(double value) {
   if (std::isfinite(value)) value_ = value;
 }
 
+Json Json::MakeObject() { return Json(Object{}); }
+Json Json::MakeArray() { return Json(Array{}); }
+
 Json Json::Of(std::initializer_list<JsonMember> members) {
   Json json = MakeObject();
   for (const JsonMember& member : members) json.Set(member.key, member.value);
   return json;
 }
 
+void Json::SetBool(bool value) { value_ = value; }
+void Json::SetSigned(int64_t value) { value_ = value; }
 void Json::SetUnsigned(uint64_t value) {
   if (value <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
     value_ = static_cast<int64_t>(value);

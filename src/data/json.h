@@ -37,14 +37,16 @@ class Json {
   Json(Array items);                                          // NOLINT(google-explicit-constructor)
   Json(Object members);                                       // NOLINT(google-explicit-constructor)
   template <std::same_as<bool> T>
-  Json(T value) : value_(value) {}  // NOLINT(google-explicit-constructor)
+  Json(T value) {  // NOLINT(google-explicit-constructor)
+    SetBool(value);
+  }
   template <std::integral T>
     requires(!std::same_as<T, bool>)
   Json(T value) {  // NOLINT(google-explicit-constructor)
     if constexpr (std::is_unsigned_v<T>) {
       SetUnsigned(value);
     } else {
-      value_ = static_cast<int64_t>(value);
+      SetSigned(value);
     }
   }
   // NaN and infinities have no JSON form: they become null.
@@ -56,8 +58,8 @@ class Json {
 
   // An object from its members in order: Json::Of({{"task", "szp"}, {"n", 3}}).
   static Json Of(std::initializer_list<JsonMember> members);
-  static Json MakeObject() { return Json(Object{}); }
-  static Json MakeArray() { return Json(Array{}); }
+  static Json MakeObject();
+  static Json MakeArray();
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
   bool is_bool() const { return std::holds_alternative<bool>(value_); }
@@ -95,6 +97,8 @@ class Json {
   bool operator==(const Json&) const;
 
  private:
+  void SetBool(bool value);
+  void SetSigned(int64_t value);
   void SetUnsigned(uint64_t value);
 
   // uint64_t holds only values above INT64_MAX, so that each whole number has one form.

@@ -2,6 +2,8 @@
 // Reading the results file.
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "store/store.h"
 
 namespace szarena::store {
@@ -10,7 +12,7 @@ namespace {
 constexpr std::string_view kSessionColumns =
     "SELECT id, campaign, task, target, source, tier, agent, workflow, trial, agent_identity, "
     "prompt_sha256, transcript, started_at, ended_at, stop_reason, stop_detail, wall_seconds, "
-    "model_calls, tokens_in, tokens_out, tokens_reasoning, cost_usd FROM session ";
+    "model_calls, tokens_in, tokens_out, tokens_reasoning, cost_usd, hidden_seed FROM session ";
 
 Result<Session> ReadSession(const db::Statement& row, const std::string& path) {
   Session session;
@@ -37,6 +39,9 @@ Result<Session> ReadSession(const db::Statement& row, const std::string& path) {
                    .tokens_out = row.OptionalInt(19),
                    .tokens_reasoning = row.OptionalInt(20),
                    .cost_usd = row.OptionalReal(21)};
+  if (const auto seed = row.OptionalText(22)) {
+    session.hidden_seed = std::strtoull(seed->c_str(), nullptr, 10);
+  }
   return session;
 }
 

@@ -28,6 +28,7 @@ CREATE TABLE session (
   agent_identity TEXT NOT NULL CHECK (json_valid(agent_identity)),
   prompt_sha256 TEXT NOT NULL,
   transcript TEXT NOT NULL,
+  hidden_seed TEXT,                  -- of the hidden data, decimal; for replay, kept out of sandboxes
   started_at TEXT NOT NULL,
   ended_at TEXT,
   stop_reason TEXT CHECK (stop_reason IN

@@ -65,12 +65,14 @@ Result<int64_t> Store::BeginSession(const Session& session) {
   if (earlier) {
     SZARENA_TRY_VOID(database_.Run("DELETE FROM session WHERE id = ?", earlier->id));
   }
+  std::optional<std::string> seed;
+  if (session.hidden_seed) seed = std::to_string(*session.hidden_seed);
   SZARENA_TRY_VOID(database_.Run(
       "INSERT INTO session (campaign, task, target, source, tier, agent, workflow, trial, "
-      "agent_identity, prompt_sha256, transcript, started_at) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "agent_identity, prompt_sha256, transcript, hidden_seed, started_at) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       key.campaign, key.task, key.target, key.source, key.tier, key.agent, key.workflow, key.trial,
-      session.agent.Dump(), session.prompt_sha256, session.transcript, session.started_at));
+      session.agent.Dump(), session.prompt_sha256, session.transcript, seed, session.started_at));
   const int64_t id = database_.LastInsertId();
   SZARENA_TRY_VOID(transaction.Commit());
   return id;

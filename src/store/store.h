@@ -28,6 +28,8 @@ struct Session {
   data::Json agent;           // identity: provider, model, version string; settings
   std::string prompt_sha256;  // of the prompt as the agent got it
   std::string transcript;     // path, relative to the results file
+  std::optional<uint64_t> hidden_seed =
+      std::nullopt;  // of the hidden data: for replay; a secret while it runs
   std::string started_at;
   std::string ended_at;                           // empty while it runs
   std::optional<StopReason> stop = std::nullopt;  // absent while it runs, or where it was killed

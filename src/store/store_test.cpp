@@ -43,6 +43,7 @@ Session NewSession() {
   session.agent = data::Json::Of({{"kind", "scripted"}});
   session.prompt_sha256 = "0123";
   session.transcript = "transcripts/1.jsonl";
+  session.hidden_seed = UINT64_MAX;
   session.started_at = "2026-04-22T00:00:00.000Z";
   return session;
 }
@@ -87,6 +88,7 @@ TEST_F(StoreTest, WhatIsStoredComesBack) {
   const Session& session = sessions->front();
   EXPECT_EQ(session.key, Key());
   EXPECT_EQ(session.stop, StopReason::kSubmitted);
+  EXPECT_EQ(session.hidden_seed, UINT64_MAX);
   EXPECT_EQ(session.usage.tokens_in, 7);
   EXPECT_EQ(session.usage.cost_usd, std::nullopt);
   EXPECT_EQ(session.usage.wall_seconds, 2.5);

@@ -26,11 +26,13 @@ class FakeJudge : public JudgePort {
     verdict.at(judge::Stage::kReceived).status = judge::StageStatus::kOk;
     if (!text || *text == "bad") {
       verdict.at(judge::Stage::kBuilt) = {judge::StageStatus::kFailed, 0.1, "expected ';'"};
+      verdict.feedback = "failed at 'built': expected ';'";
       return verdict;
     }
     for (auto& stage : verdict.stages) stage.status = judge::StageStatus::kOk;
     const double gbs = *text == "slow" ? 1 : 2;
     verdict.ratio = 8;
+    verdict.feedback = "all stages hold";
     verdict.directions[0].candidate.emplace().host = judge::Figure{gbs, gbs, gbs, 10};
     verdict.directions[0].baseline.emplace().host = judge::Figure{4, 4, 4, 10};
     return verdict;

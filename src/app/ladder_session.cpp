@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plays a ladder with the real judge, and tells how it goes.
+#include "app/ladder_session.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "app/judging.h"
+#include "data/sha256.h"
+
+namespace szarena::app {
+namespace {
+
+// "compress 1.23 GB/s (0.41 of the baseline)" for each direction; why, where it is not ranked.
+std::string AttemptLine(const store::Attempt& attempt, size_t step_count) {
+  const judge::Verdict& verdict = attempt.verdict;
+  std::string line = fmt::format("  {}/{} {:24}", attempt.number, step_count, attempt.label);
+  if (const auto failed = verdict.Failed()) {
+    return line + fmt::format(" failed at '{}': {}", judge::StageName(*failed),
+                              verdict.at(*failed).detail);
+  }
+  for (size_t d = 0; d < verdict.directions.size(); ++d) {
+    const judge::DirectionResult& direction = verdict.directions[d];
+    if (!direction.candidate || !direction.candidate->host) continue;
+    line += fmt::format(" {} {:6.3f} GB/s",
+                        judge::DirectionName(verdict.task, static_cast<judge::Direction>(d)),
+                        direction.candidate->host->median);
+    if (direction.speedup) line += fmt::format(" ({:.2f} of baseline)", direction.speedup->median);
+  }
+  if (verdict.HasCheatFlag()) line += " flagged";
+  return line;
+}
+
+// What an agent may know of the task: nothing of where our own solutions lie.
+data::Json Description(const LadderSession& session) {
+  data::Json fields = data::Json::MakeArray();
+  for (const task::PublicField& field : session.task.fields) fields.Append(field.name);
+  return data::Json::Of({{"task", session.task.name},
+                         {"target", session.key.target},
+                         {"summary", session.task.summary},
+                         {"description", session.task.description},
+                         {"format", session.task.format},
+                         {"public_fields", std::move(fields)}});
+}
+
+}  // namespace
+
+Result<std::vector<agent::LadderStep>> LoadLadder(const task::Task& task, task::Target target) {
+  const auto info = task.targets.find(target);
+  if (info == task.targets.end() || info->second.ladder.empty()) {
+    return Fail(
+        ErrorCode::kNotFound,
+        fmt::format("task '{}' has no ladder for target '{}' (tasks/{}/ladder/{}/)", task.name,
+                    task::TargetName(target), task.name, task::TargetName(target)));
+  }
+  std::vector<agent::LadderStep> steps;
+  for (const std::string& directory : info->second.ladder) {
+    SZARENA_TRY(const task::LadderStep step, task::LoadLadderStep(directory));
+    steps.push_back({std::filesystem::path(directory).filename().string(), step.idea, directory});
+  }
+  return steps;
+}
+
+Result<std::string> LadderHash(const std::vector<agent::LadderStep>& steps) {
+  std::string all;
+  for (const agent::LadderStep& step : steps) {
+    const agent::Workspace folder(step.directory);
+    SZARENA_TRY(const auto files, folder.List());
+    for (const agent::WorkspaceFile& file : files) {
+      SZARENA_TRY(const std::string text, folder.Read(file.path));
+      all += fmt::format("{}/{} {}\n", step.label, file.path, data::Sha256Hex(text));
+    }
+  }
+  return data::Sha256Hex(all);
+}
+
+Result<agent::SessionOutcome> RunLadder(const LadderSession& session,
+                                        const std::vector<agent::LadderStep>& steps,
+                                        store::Store& store, term::Progress& progress,
+                                        const std::stop_token& stop) {
+  size_t step = 0;
+  judge::EvaluateOptions options = session.options;
+  options.on_stage = [&](judge::Stage stage) {
+    const std::string label = step < steps.size() ? steps[step].label : "";
+    progress.Show(
+        fmt::format("  {}/{} {}: {} ...", step + 1, steps.size(), label, judge::StageName(stage)));
+  };
+  SessionJudge judge(std::move(options));
+
+  agent::SessionPlan plan;
+  plan.key = session.key;
+  plan.prompt = session.prompt;
+  plan.description = Description(session);
+  plan.out_dir = session.out_dir;
+  plan.budget = session.budget;
+  plan.hidden_seed = judge.hidden_seed();
+
+  agent::SessionObserver observer;
+  observer.on_attempt = [&](const store::Attempt& attempt) {
+    progress.Line(AttemptLine(attempt, steps.size()));
+    ++step;
+  };
+  progress.Line(session.key.Title());
+  agent::LadderAgent agent(steps);
+  return agent::RunSession(plan, agent, judge, store, observer, stop);
+}
+
+}  // namespace szarena::app
