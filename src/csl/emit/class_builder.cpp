@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of a code class: globals from the bottom, then the stack; the report of what takes how much.
+#include "csl/emit/class_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace szarena::csl {
+
+namespace {
+
+// Bytes of native code that one instruction of the bytecode stands for (docs/csl/decisions.md,
+// "Size of code"): an estimate, labelled so in the report.
+constexpr uint32_t kCodeBytesPerInstruction = 4;
+
+uint32_t AlignUp(uint32_t offset, uint32_t align) { return (offset + align - 1) / align * align; }
+
+}  // namespace
+
+std::optional<uint16_t> ClassBuilder::Allocate(const std::string& name, const std::string& what,
+                                               uint32_t bytes, uint32_t align,
+                                               bool in_descriptor_space) {
+  uint32_t& next = in_descriptor_space ? next_descriptor_ : next_;
+  const uint32_t limit = in_descriptor_space ? 0x10000 : bytecode::kSramBytes;
+  const uint32_t address = AlignUp(next, std::max<uint32_t>(align, 1));
+  if (address > limit || bytes > limit - address) {
+    if (!in_descriptor_space) code_.memory.push_back({name, what, bytes});
+    return std::nullopt;
+  }
+  next = address + bytes;
+  if (!in_descriptor_space) code_.memory.push_back({name, what, bytes});
+  // A place of no bytes at the very end still needs an address that fits.
+  return static_cast<uint16_t>(std::min<uint32_t>(address, limit - 1));
+}
+
+std::string ClassBuilder::LargestItems() const {
+  std::vector<bytecode::MemoryItem> items = code_.memory;
+  std::stable_sort(items.begin(), items.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  constexpr size_t kShown = 5;
+  std::string out;
+  for (size_t i = 0; i < items.size() && i < kShown; ++i) {
+    out += fmt::format("{}'{}' {} bytes", i == 0 ? "" : ", ", items[i].name, items[i].bytes);
+  }
+  return out;
+}
+
+void ClassBuilder::Finish() {
+  code_.stack_base = static_cast<uint16_t>(std::min(AlignUp(next_, 4), bytecode::kSramBytes - 1));
+  code_.descriptor_stack_base =
+      static_cast<uint16_t>(std::min(AlignUp(next_descriptor_, 32), uint32_t{0xffff}));
+  uint32_t instructions = 0;
+  uint32_t frame = 0;
+  for (const bytecode::Function& function : code_.functions) {
+    instructions += static_cast<uint32_t>(function.code.size());
+    frame = std::max<uint32_t>(frame, function.frame_bytes);
+  }
+  code_.memory.push_back({"(code)", "code (estimated)", instructions * kCodeBytesPerInstruction});
+  if (frame != 0) code_.memory.push_back({"(largest frame)", "stack", frame});
+  std::stable_sort(code_.memory.begin(), code_.memory.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+}
+
+}  // namespace szarena::csl

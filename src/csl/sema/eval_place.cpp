@@ -1,0 +1,790 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places: loading, storing, fields, elements, dereference, address-of, constants in memory.
+#include <algorithm>
+
+#include "csl/emit/class_builder.h"
+#include "csl/sema/evaluator.h"
+
+namespace szarena::csl {
+
+using bytecode::AddressForm;
+using bytecode::Op;
+using bytecode::Reg;
+using bytecode::ScalarType;
+
+namespace {
+
+// Elements of the comptime value that `path` leads to, starting at `root`; null where it does not exist.
+const Value* Follow(const Value& root, const std::vector<uint32_t>& path) {
+  const Value* value = &root;
+  for (const uint32_t index : path) {
+    const std::vector<Value>* elements = value->as_elements();
+    if (elements == nullptr || index >= elements->size()) return nullptr;
+    value = &(*elements)[index];
+  }
+  return value;
+}
+
+}  // namespace
+
+std::optional<ScalarType> Evaluator::ScalarTypeOf(TypeId type) {
+  const TypeInfo& info = types()[type];
+  switch (info.kind) {
+    case TypeKind::kBool:
+      return ScalarType::kBool;
+    case TypeKind::kInt:
+    case TypeKind::kEnum: {
+      const int step = info.bits <= 8 ? 0 : info.bits <= 16 ? 1 : info.bits <= 32 ? 2 : 3;
+      return static_cast<ScalarType>(step + (info.is_signed ? 0 : 4));
+    }
+    case TypeKind::kFloat:
+      return info.format == FloatFormat::kF32 ? ScalarType::kF32 : ScalarType::kF16;
+    case TypeKind::kPointer:
+    case TypeKind::kHandle:
+    case TypeKind::kDsr:
+      return ScalarType::kU16;
+    case TypeKind::kError:
+    case TypeKind::kVoid:
+    case TypeKind::kNoReturn:
+    case TypeKind::kComptimeInt:
+    case TypeKind::kComptimeFloat:
+    case TypeKind::kComptimeString:
+    case TypeKind::kComptimeStruct:
+    case TypeKind::kType:
+    case TypeKind::kModule:
+    case TypeKind::kRange:
+    case TypeKind::kFn:
+    case TypeKind::kArray:
+    case TypeKind::kStruct:
+    case TypeKind::kUnion:
+    case TypeKind::kDsd:
+    case TypeKind::kAnyOpaque:
+    case TypeKind::kAnyType:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+TypeId Evaluator::NaturalType(const PointerValue& path) {
+  if (path.IsAbsolute()) return types().error();
+  TypeId type = path.global != nullptr ? path.global->type : path.cell->value.type;
+  for (const uint32_t index : path.path) {
+    const TypeInfo& info = types()[type];
+    if (info.kind == TypeKind::kArray) {
+      type = info.element;
+    } else if (index < info.fields.size()) {
+      type = info.fields[index].type;
+    } else {
+      return types().error();
+    }
+  }
+  return type;
+}
+
+std::optional<Value> Evaluator::ReadPath(const PointerValue& path, TypeId type, Span span) {
+  const auto unknown = [&](std::string what) -> std::optional<Value> {
+    Report(DiagKind::kNotComptime, span, what);
+    return std::nullopt;
+  };
+  if (path.IsAbsolute()) return unknown("what an address points to");
+  if (path.global != nullptr && path.global->kind == GlobalKind::kVar) {
+    return unknown(fmt::format("the value of variable '{}'", path.global->label));
+  }
+  const Value& root = path.global != nullptr ? path.global->value : path.cell->value;
+  const Value* found = path.byte_offset == 0 ? Follow(root, path.path) : nullptr;
+  if (found == nullptr) return unknown("what this pointer points to");
+  if (found->type != type) {
+    // *T as *[1]T, and [*]T to the start of an array.
+    const TypeInfo& wanted = types()[type];
+    if (wanted.kind == TypeKind::kArray && wanted.element == found->type &&
+        types().ElementCount(type) == 1) {
+      return MakeAggregate(type, {*found});
+    }
+    return unknown("what this pointer points to");
+  }
+  if (found->is_undefined()) return unknown("a variable that was never written");
+  return *found;
+}
+
+std::optional<int64_t> Evaluator::AddressOfPath(const PointerValue& path, Span span) {
+  if (path.IsAbsolute()) return path.byte_offset;
+  if (path.cell != nullptr) {
+    Cell& cell = *path.cell;
+    if (cell.spilled == nullptr || !cell.is_const) cell.spilled = ConstantInMemory(cell.value);
+    if (cell.spilled == nullptr) {
+      Report(DiagKind::kNotRuntime, span, NameOf(cell.value.type));
+      return std::nullopt;
+    }
+  }
+  Global& global = path.global != nullptr ? *path.global : *path.cell->spilled;
+  const std::optional<uint16_t> base = AddressOfGlobal(global, span);
+  if (!base) return std::nullopt;
+  int64_t address = *base + path.byte_offset;
+  TypeId type = global.type;
+  for (const uint32_t index : path.path) {
+    const TypeInfo& info = types()[type];
+    if (info.kind == TypeKind::kArray) {
+      address += types().SizeOf(info.element) * index;
+      type = info.element;
+    } else {
+      address += types().FieldOffset(type, index);
+      type = info.fields[index].type;
+    }
+  }
+  return address;
+}
+
+std::optional<std::pair<int64_t, int64_t>> Evaluator::BoundsOfPath(const PointerValue& path,
+                                                                   Span span) {
+  if (path.IsAbsolute()) return std::nullopt;
+  PointerValue outer = path;
+  outer.byte_offset = 0;
+  // The outermost array that holds the place.
+  while (!outer.path.empty()) {
+    PointerValue up = outer;
+    up.path.pop_back();
+    if (types().kind(NaturalType(up)) != TypeKind::kArray) break;
+    outer = std::move(up);
+  }
+  const std::optional<int64_t> lo = AddressOfPath(outer, span);
+  if (!lo) return std::nullopt;
+  return std::make_pair(*lo, *lo + types().SizeOf(NaturalType(outer)));
+}
+
+Global* Evaluator::ConstantInMemory(const Value& value) {
+  if (unit_.builder == nullptr || types().IsComptimeOnly(value.type)) return nullptr;
+  const std::string key = ValueKey(value);
+  Global*& slot = unit_.constants[key];
+  if (slot == nullptr) {
+    Global& global = unit_.globals.emplace_back();
+    global.kind = GlobalKind::kConstant;
+    global.state = Global::State::kDone;
+    global.label = fmt::format("(constant {})", NameOf(value.type));
+    global.type = value.type;
+    global.value = value;
+    slot = &global;
+  }
+  return slot;
+}
+
+Operand Evaluator::PathToMemory(const Operand& path, Span span) {
+  const std::optional<int64_t> address = AddressOfPath(path.path, span);
+  if (!address) return Operand::Error();
+  return Operand::Memory(path.type, AddressBase::kAbsolute, 0, *address, path.is_const);
+}
+
+Operand Evaluator::NewLocalMemory(TypeId type) {
+  const auto bytes = static_cast<uint32_t>(std::max<int64_t>(types().SizeOf(type), 1));
+  Operand place;
+  if (types().InDescriptorSpace(type)) {
+    place = Operand::Memory(type, AddressBase::kDescriptorFrame, 0,
+                            fb_->NewDescriptorLocal((bytes + 31) / 32 * 32), false);
+  } else {
+    place = Operand::Memory(type, AddressBase::kFrame, 0,
+                            fb_->NewLocal(bytes, types().AlignOf(type) > 1 ? 2 : 1), false);
+  }
+  place.is_temp = true;
+  return place;
+}
+
+Reg Evaluator::AddressOf(const Operand& place, Span span) {
+  At(span);
+  if (place.kind == Operand::Kind::kPath) return AddressOf(PathToMemory(place, span), span);
+  if (place.kind != Operand::Kind::kMemory) return 0;
+  Reg base = 0;
+  int64_t offset = place.offset;
+  switch (place.base) {
+    case AddressBase::kAbsolute:
+      base = fb_->Const(offset);
+      offset = 0;
+      break;
+    case AddressBase::kFrame:
+    case AddressBase::kDescriptorFrame:
+      base = fb_->NewReg();
+      fb_->EmitWide(place.base == AddressBase::kFrame ? Op::kFrameAddr : Op::kFrameAddrD, base,
+                    static_cast<uint32_t>(offset));
+      offset = 0;
+      break;
+    case AddressBase::kRegister:
+      base = place.reg;
+      break;
+  }
+  if (offset != 0) {
+    const Reg sum = fb_->NewReg();
+    if (offset >= INT16_MIN && offset <= INT16_MAX) {
+      fb_->Emit(Op::kAddImmU16, sum, base, static_cast<uint16_t>(offset));
+    } else {
+      fb_->Emit(Op::kAddU16, sum, base, fb_->Const(offset));
+    }
+    base = sum;
+  }
+  if (place.has_index) {
+    const int64_t size = types().SizeOf(place.type);
+    Reg scaled = place.index_reg;
+    if (size != 1) {
+      scaled = fb_->NewReg();
+      fb_->Emit(Op::kMulU16, scaled, place.index_reg, fb_->Const(size));
+    }
+    const Reg sum = fb_->NewReg();
+    fb_->Emit(Op::kAddU16, sum, base, scaled);
+    base = sum;
+  }
+  return base;
+}
+
+Operand Evaluator::Load(Operand operand, Span span) {
+  if (operand.kind == Operand::Kind::kPath) {
+    const bool is_variable =
+        operand.path.IsAbsolute() ||
+        (operand.path.global != nullptr && operand.path.global->kind == GlobalKind::kVar);
+    if (!is_variable) {
+      // A constant whose type was changed by a pointer cast is read from memory.
+      if (fb_ != nullptr && operand.path.global != nullptr &&
+          NaturalType(operand.path) != operand.type) {
+        return Load(PathToMemory(operand, span), span);
+      }
+      std::optional<Value> value = ReadPath(operand.path, operand.type, span);
+      return value ? Operand::Of(std::move(*value)) : Operand::Error();
+    }
+    if (fb_ == nullptr) return operand;
+    if (!types().IsScalar(operand.type)) return operand;
+    operand = PathToMemory(operand, span);
+  }
+  if (operand.kind != Operand::Kind::kMemory || fb_ == nullptr) return operand;
+  const std::optional<ScalarType> scalar = ScalarTypeOf(operand.type);
+  if (!scalar) return operand;
+  At(span);
+  const Reg dest = fb_->NewReg();
+  if (operand.has_index) {
+    Operand base = operand;
+    base.has_index = false;
+    fb_->Emit(bytecode::LoadOp(*scalar, AddressForm::kIndexed), dest, AddressOf(base, span),
+              operand.index_reg);
+  } else if (operand.base == AddressBase::kAbsolute) {
+    fb_->Emit(bytecode::LoadOp(*scalar, AddressForm::kAbsolute), dest,
+              static_cast<uint16_t>(operand.offset));
+  } else if (operand.base == AddressBase::kRegister && operand.offset >= 0 &&
+             operand.offset <= UINT16_MAX) {
+    fb_->Emit(bytecode::LoadOp(*scalar), dest, operand.reg, static_cast<uint16_t>(operand.offset));
+  } else {
+    fb_->Emit(bytecode::LoadOp(*scalar), dest, AddressOf(operand, span), 0);
+  }
+  return Operand::Register(operand.type, dest);
+}
+
+std::optional<uint64_t> Evaluator::BitsOf(const Value& value, Span span) {
+  const TypeInfo& info = types()[value.type];
+  if (value.is_undefined()) return uint64_t{0};
+  if (const Int128* number = value.as_int()) return static_cast<uint64_t>(*number);
+  if (const double* number = value.as_float()) {
+    if (info.kind != TypeKind::kFloat) {
+      Report(DiagKind::kNotRuntime, span, info.name);
+      return std::nullopt;
+    }
+    if (info.format == FloatFormat::kF32) return bytecode::F32FromDouble(*number);
+    return bytecode::F16FromDouble(static_cast<bytecode::FloatFormat>(info.format), *number);
+  }
+  if (const PointerValue* pointer = value.as_pointer()) {
+    const std::optional<int64_t> address = AddressOfPath(*pointer, span);
+    if (!address) return std::nullopt;
+    return static_cast<uint64_t>(*address);
+  }
+  if (FnTemplate* fn = value.as_fn()) {
+    const std::optional<uint32_t> index = FunctionIndex(*fn, span);
+    if (!index) return std::nullopt;
+    return *index;
+  }
+  Report(DiagKind::kNotRuntime, span, info.name);
+  return std::nullopt;
+}
+
+Reg Evaluator::ToReg(const Operand& operand, Span span) {
+  if (operand.kind == Operand::Kind::kReg) return operand.reg;
+  if (operand.kind == Operand::Kind::kValue) {
+    if (types().kind(operand.type) == TypeKind::kComptimeInt ||
+        types().kind(operand.type) == TypeKind::kComptimeFloat) {
+      Report(DiagKind::kNotRuntime, span, NameOf(operand.type));
+      return 0;
+    }
+    const std::optional<uint64_t> bits = BitsOf(operand.value, span);
+    if (!bits) return 0;
+    At(span);
+    return fb_->Const(static_cast<int64_t>(*bits));
+  }
+  if (operand.kind == Operand::Kind::kMemory || operand.kind == Operand::Kind::kPath) {
+    const Operand loaded = Load(operand, span);
+    if (loaded.kind == Operand::Kind::kReg) return loaded.reg;
+    if (loaded.kind == Operand::Kind::kValue) return ToReg(loaded, span);
+  }
+  if (!operand.Stops()) Report(DiagKind::kNotRuntime, span, NameOf(operand.type));
+  return 0;
+}
+
+Operand Evaluator::ToMemory(Operand operand, Span span) {
+  switch (operand.kind) {
+    case Operand::Kind::kMemory:
+    case Operand::Kind::kError:
+    case Operand::Kind::kNoReturn:
+      return operand;
+    case Operand::Kind::kPath:
+      return PathToMemory(operand, span);
+    case Operand::Kind::kValue: {
+      Global* constant = ConstantInMemory(operand.value);
+      if (constant == nullptr) return Report(DiagKind::kNotRuntime, span, NameOf(operand.type));
+      const std::optional<uint16_t> address = AddressOfGlobal(*constant, span);
+      if (!address) return Operand::Error();
+      return Operand::Memory(operand.type, AddressBase::kAbsolute, 0, *address, true);
+    }
+    case Operand::Kind::kReg:
+    case Operand::Kind::kParts: {
+      if (types().IsComptimeOnly(operand.type)) {
+        return Report(DiagKind::kNotRuntime, span, NameOf(operand.type));
+      }
+      Operand place = NewLocalMemory(operand.type);
+      Store(place, operand, span);
+      return place;
+    }
+  }
+  return operand;
+}
+
+void Evaluator::Store(const Operand& place, const Operand& value, Span span) {
+  if (place.Stops() || value.Stops()) return;
+  At(span);
+  if (place.kind == Operand::Kind::kReg) {
+    if (value.kind == Operand::Kind::kValue) {
+      const std::optional<uint64_t> bits = BitsOf(value.value, span);
+      if (bits) fb_->Const(place.reg, static_cast<int64_t>(*bits));
+      return;
+    }
+    const Reg from = ToReg(value, span);
+    if (from != place.reg) fb_->Emit(Op::kMove, place.reg, from);
+    return;
+  }
+  if (place.kind == Operand::Kind::kPath) {
+    Store(PathToMemory(place, span), value, span);
+    return;
+  }
+  if (place.kind != Operand::Kind::kMemory) return;
+  if (value.kind == Operand::Kind::kValue && value.value.is_undefined()) return;
+  const std::optional<ScalarType> scalar = ScalarTypeOf(place.type);
+  if (scalar) {
+    const Reg from = ToReg(value, span);
+    if (place.has_index) {
+      Operand base = place;
+      base.has_index = false;
+      fb_->Emit(bytecode::StoreOp(*scalar, AddressForm::kIndexed), from, AddressOf(base, span),
+                place.index_reg);
+    } else if (place.base == AddressBase::kAbsolute) {
+      fb_->Emit(bytecode::StoreOp(*scalar, AddressForm::kAbsolute), from,
+                static_cast<uint16_t>(place.offset));
+    } else if (place.base == AddressBase::kRegister && place.offset >= 0 &&
+               place.offset <= UINT16_MAX) {
+      fb_->Emit(bytecode::StoreOp(*scalar), from, place.reg, static_cast<uint16_t>(place.offset));
+    } else {
+      fb_->Emit(bytecode::StoreOp(*scalar), from, AddressOf(place, span), 0);
+    }
+    return;
+  }
+  if (value.kind == Operand::Kind::kParts) {
+    // The parts may read the place: read them all before the first is written.
+    std::vector<Operand> parts = value.parts;
+    for (Operand& part : parts) {
+      if (types().IsScalar(part.type) && part.kind != Operand::Kind::kValue) {
+        part = Operand::Register(part.type, ToReg(part, span));
+      } else if (part.kind == Operand::Kind::kPath ||
+                 (part.kind == Operand::Kind::kMemory && !part.is_temp)) {
+        Operand copy = NewLocalMemory(part.type);
+        Store(copy, part, span);
+        part = std::move(copy);
+      }
+    }
+    const Operand base = Operand::Memory(place.type, AddressBase::kRegister,
+                                         AddressOf(place, span), 0, false);
+    const TypeInfo& info = types()[place.type];
+    for (size_t i = 0; i < parts.size(); ++i) {
+      Operand target = base;
+      if (info.kind == TypeKind::kArray) {
+        target.type = info.element;
+        target.offset += static_cast<int64_t>(i) * types().SizeOf(info.element);
+      } else {
+        target.type = info.fields[i].type;
+        target.offset += types().FieldOffset(place.type, i);
+      }
+      Store(target, parts[i], span);
+    }
+    return;
+  }
+  const int64_t size = types().SizeOf(place.type);
+  if (size == 0) return;
+  const Operand source = ToMemory(value, span);
+  if (source.Stops()) return;
+  const Reg to = AddressOf(place, span);
+  const Reg from = AddressOf(source, span);
+  if (size <= UINT16_MAX) {
+    fb_->Emit(Op::kCopyMem, to, from, static_cast<uint16_t>(size));
+  } else {
+    Report(DiagKind::kTypeTooLarge, span, NameOf(place.type), size);
+  }
+}
+
+Operand Evaluator::Field(Operand base, std::string_view name, Span span, Span name_span) {
+  const auto is_module_like = [&](TypeId type) {
+    const TypeKind kind = types().kind(type);
+    return kind == TypeKind::kModule || kind == TypeKind::kType;
+  };
+  if (base.kind == Operand::Kind::kPath && is_module_like(base.type)) base = Load(base, span);
+  if (base.Stops()) return base;
+  if (base.IsValue()) {
+    if (ModuleInstance* module = base.value.as_module()) {
+      return MemberOf(*module, Intern(name), name_span);
+    }
+    if (const TypeId* type = base.value.as_type()) {
+      if (types().kind(*type) == TypeKind::kEnum) {
+        if (const std::optional<Int128> value = types().EnumValue(*type, name)) {
+          return Operand::Of(MakeInt(*type, *value));
+        }
+      }
+      return Report(DiagKind::kNoMember, name_span, NameOf(*type), name);
+    }
+  }
+  if (types().kind(base.type) == TypeKind::kPointer) {
+    base = Deref(Load(std::move(base), span), span);
+    if (base.Stops()) return base;
+  }
+  const TypeInfo& info = types()[base.type];
+  const std::optional<size_t> index = types().FieldIndex(base.type, name);
+  if ((info.kind != TypeKind::kStruct && info.kind != TypeKind::kUnion) || !index) {
+    return Report(DiagKind::kNoMember, name_span, info.name, name);
+  }
+  const TypeId field_type = info.fields[*index].type;
+  switch (base.kind) {
+    case Operand::Kind::kPath:
+      base.path.path.push_back(static_cast<uint32_t>(*index));
+      base.type = field_type;
+      return base;
+    case Operand::Kind::kValue: {
+      const std::vector<Value>* elements = base.value.as_elements();
+      if (elements == nullptr) return Report(DiagKind::kNotComptime, span, "an undefined value");
+      if ((*elements)[*index].is_undefined() && info.kind == TypeKind::kUnion) {
+        return Report(DiagKind::kUnionField, name_span, name);
+      }
+      return Operand::Of((*elements)[*index]);
+    }
+    case Operand::Kind::kParts:
+      return base.parts[*index];
+    case Operand::Kind::kMemory:
+      base.offset += types().FieldOffset(base.type, *index);
+      base.type = field_type;
+      if (base.has_index) {  // the index is in units of the aggregate: fold it
+        return Report(DiagKind::kNotRuntime, span, info.name);
+      }
+      return base;
+    case Operand::Kind::kReg:
+    case Operand::Kind::kError:
+    case Operand::Kind::kNoReturn:
+      break;
+  }
+  return Report(DiagKind::kNoMember, name_span, info.name, name);
+}
+
+Operand Evaluator::Element(Operand base, const std::vector<Operand>& indices,
+                           const std::vector<Span>& spans, Span span) {
+  if (types().kind(base.type) == TypeKind::kPointer) {
+    base = Load(std::move(base), span);
+    if (base.Stops()) return base;
+    const TypeInfo pointer = types()[base.type];
+    const bool to_array = types().kind(pointer.element) == TypeKind::kArray;
+    if (!pointer.is_many && !to_array) {
+      return Report(DiagKind::kNotIndexable, span, pointer.name);
+    }
+    if (!pointer.is_many) {
+      base = Deref(std::move(base), span);
+      if (base.Stops()) return base;
+    }
+  }
+  const TypeInfo info = types()[base.type];
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (!types().IsIntegral(indices[i].type)) {
+      return Report(DiagKind::kIndexType, spans[i], NameOf(indices[i].type));
+    }
+  }
+  if (info.kind == TypeKind::kStruct && info.is_tuple) {
+    if (indices.size() != 1 || !indices[0].IsValue()) {
+      return Report(DiagKind::kNotComptime, span, "the index of a tuple");
+    }
+    const Int128 index = *indices[0].value.as_int();
+    if (index < 0 || index >= static_cast<Int128>(info.fields.size())) {
+      return Report(DiagKind::kIndexOutOfBounds, spans[0], Int128ToString(index),
+                    info.fields.size());
+    }
+    const auto i = static_cast<size_t>(index);
+    if (base.kind == Operand::Kind::kPath) {
+      base.path.path.push_back(static_cast<uint32_t>(i));
+      base.type = info.fields[i].type;
+      return base;
+    }
+    if (base.kind == Operand::Kind::kParts) return base.parts[i];
+    if (base.IsValue()) return Operand::Of((*base.value.as_elements())[i]);
+    if (base.kind == Operand::Kind::kMemory) {
+      base.offset += types().FieldOffset(base.type, i);
+      base.type = info.fields[i].type;
+      return base;
+    }
+    return Report(DiagKind::kNotIndexable, span, info.name);
+  }
+
+  const bool is_many = info.kind == TypeKind::kPointer;
+  if (info.kind != TypeKind::kArray && !is_many) {
+    return Report(DiagKind::kNotIndexable, span, info.name);
+  }
+  const TypeId element = info.element;
+  const int64_t element_size = types().SizeOf(element);
+  const size_t rank = is_many ? 1 : info.dims.size();
+  if (indices.size() != rank) {
+    return Report(DiagKind::kIndexCount, span, info.name, rank, indices.size());
+  }
+  bool all_known = true;
+  for (size_t i = 0; i < rank; ++i) {
+    if (!indices[i].IsValue()) {
+      all_known = false;
+      continue;
+    }
+    const Int128 index = *indices[i].value.as_int();
+    if (!is_many && (index < 0 || index >= info.dims[i])) {
+      return Report(DiagKind::kIndexOutOfBounds, spans[i], Int128ToString(index), info.dims[i]);
+    }
+  }
+
+  if (all_known) {
+    Int128 flat = 0;
+    for (size_t i = 0; i < rank; ++i) {
+      flat = flat * (is_many ? 1 : info.dims[i]) + *indices[i].value.as_int();
+    }
+    if (is_many && base.IsValue()) {
+      const PointerValue* pointer = base.value.as_pointer();
+      if (pointer == nullptr) return Report(DiagKind::kNotComptime, span, "an undefined pointer");
+      PointerValue path = *pointer;
+      const TypeId natural = NaturalType(path);
+      const TypeInfo& at = types()[natural];
+      if (at.kind == TypeKind::kArray && at.element == element && path.byte_offset == 0 &&
+          flat >= 0 && flat < types().ElementCount(natural)) {
+        path.path.push_back(static_cast<uint32_t>(flat));
+      } else if (natural == element && path.byte_offset == 0 && !path.path.empty() &&
+                 flat + path.path.back() >= 0) {
+        PointerValue up = path;
+        up.path.pop_back();
+        const TypeId around = NaturalType(up);
+        if (types().kind(around) == TypeKind::kArray &&
+            flat + path.path.back() < types().ElementCount(around)) {
+          path.path.back() += static_cast<uint32_t>(flat);
+        } else {
+          path.byte_offset += static_cast<int64_t>(flat) * element_size;
+        }
+      } else if (flat != 0 || natural != element) {
+        path.byte_offset += static_cast<int64_t>(flat) * element_size;
+      }
+      return Operand::Path(element, std::move(path), info.is_const);
+    }
+    if (base.IsValue()) {
+      const std::vector<Value>* elements = base.value.as_elements();
+      if (elements == nullptr) return Report(DiagKind::kNotComptime, span, "an undefined array");
+      return Operand::Of((*elements)[static_cast<size_t>(flat)]);
+    }
+    if (base.kind == Operand::Kind::kPath) {
+      const TypeId natural = NaturalType(base.path);
+      if (natural == base.type) {
+        base.path.path.push_back(static_cast<uint32_t>(flat));
+      } else if (!(natural == element && flat == 0)) {
+        base.path.byte_offset += static_cast<int64_t>(flat) * element_size;
+      }
+      base.type = element;
+      return base;
+    }
+    if (base.kind == Operand::Kind::kParts) return base.parts[static_cast<size_t>(flat)];
+    if (is_many) {  // run-time pointer
+      return Operand::Memory(element, AddressBase::kRegister, ToReg(base, span),
+                             static_cast<int64_t>(flat) * element_size, info.is_const);
+    }
+    base.offset += static_cast<int64_t>(flat) * element_size;
+    base.type = element;
+    return base;
+  }
+
+  if (fb_ == nullptr) {
+    for (size_t i = 0; i < rank; ++i) {
+      if (!indices[i].IsValue()) (void)RequireValue(indices[i], spans[i]);
+    }
+    return Operand::Error();
+  }
+  if (types().IsComptimeOnly(element)) {
+    return Report(DiagKind::kNotComptime, spans[0],
+                  fmt::format("the index into an array of {}", NameOf(element)));
+  }
+  At(span);
+  Operand place;
+  if (is_many) {
+    place = Operand::Memory(element, AddressBase::kRegister, ToReg(base, span), 0, info.is_const);
+  } else {
+    place = ToMemory(std::move(base), span);
+    if (place.Stops()) return place;
+  }
+  Reg flat = 0;
+  for (size_t i = 0; i < rank; ++i) {
+    Reg index = 0;
+    if (indices[i].IsValue()) {
+      index = fb_->Const(static_cast<int64_t>(*indices[i].value.as_int()));
+    } else {
+      index = ToReg(indices[i], spans[i]);
+      if (!is_many) {
+        fb_->EmitWide(Op::kCheckIndex, index, static_cast<uint32_t>(info.dims[i]));
+      }
+    }
+    if (i == 0) {
+      flat = index;
+    } else {
+      const Reg scaled = fb_->NewReg();
+      fb_->Emit(Op::kMulU16, scaled, flat, fb_->Const(info.dims[i]));
+      const Reg sum = fb_->NewReg();
+      fb_->Emit(Op::kAddU16, sum, scaled, index);
+      flat = sum;
+    }
+  }
+  place.type = element;
+  if (types().IsScalar(element)) {
+    // The variable in the index may change before the place is used: `a[i]` with a later `i += 1`
+    // in the same expression cannot happen, since assignments are statements.
+    place.has_index = true;
+    place.index_reg = flat;
+    return place;
+  }
+  const Reg scaled = fb_->NewReg();
+  fb_->Emit(Op::kMulU16, scaled, flat, fb_->Const(element_size));
+  Operand start = place;
+  start.has_index = false;
+  const Reg sum = fb_->NewReg();
+  fb_->Emit(Op::kAddU16, sum, AddressOf(start, span), scaled);
+  return Operand::Memory(element, AddressBase::kRegister, sum, 0, place.is_const);
+}
+
+Operand Evaluator::Deref(Operand pointer, Span span) {
+  if (pointer.Stops()) return pointer;
+  const TypeInfo info = types()[pointer.type];
+  if (info.kind != TypeKind::kPointer || info.is_many) {
+    return Report(DiagKind::kNotDereferenceable, span, info.name);
+  }
+  if (types().kind(info.element) == TypeKind::kFn) return pointer;
+  if (types().kind(info.element) == TypeKind::kAnyOpaque) {
+    return Report(DiagKind::kNotDereferenceable, span, info.name);
+  }
+  if (pointer.IsValue()) {
+    const PointerValue* path = pointer.value.as_pointer();
+    if (path == nullptr) return Report(DiagKind::kNotComptime, span, "an undefined pointer");
+    if (path->IsAbsolute() && fb_ != nullptr) {
+      return Operand::Memory(info.element, AddressBase::kAbsolute, 0, path->byte_offset,
+                             info.is_const);
+    }
+    return Operand::Path(info.element, *path, info.is_const);
+  }
+  if (fb_ == nullptr) {
+    (void)RequireValue(pointer, span);
+    return Operand::Error();
+  }
+  Reg reg = ToReg(pointer, span);
+  if (pointer.is_place) {  // the pointer variable may change while the place lives
+    const Reg copy = fb_->NewReg();
+    fb_->Emit(Op::kMove, copy, reg);
+    reg = copy;
+  }
+  return Operand::Memory(info.element, AddressBase::kRegister, reg, 0, info.is_const);
+}
+
+Operand Evaluator::AddressOfPlace(Operand place, Span span) {
+  if (place.Stops()) return place;
+  if (types().kind(place.type) == TypeKind::kFn && place.IsValue()) {
+    const TypeId pointer = types().Pointer(place.type, true, false);
+    Value value = place.value;
+    value.type = pointer;
+    return Operand::Of(std::move(value));
+  }
+  if (types().IsComptimeOnly(place.type)) {
+    return Report(DiagKind::kPointerToComptime, span, NameOf(place.type));
+  }
+  const TypeId pointer = types().Pointer(place.type, place.is_const, false);
+  switch (place.kind) {
+    case Operand::Kind::kPath:
+      return Operand::Of(MakePointer(pointer, place.path));
+    case Operand::Kind::kValue: {
+      auto cell = std::make_shared<Cell>();
+      cell->value = place.value;
+      cell->is_const = true;
+      PointerValue path;
+      path.cell = std::move(cell);
+      return Operand::Of(MakePointer(types().Pointer(place.type, true, false), std::move(path)));
+    }
+    case Operand::Kind::kParts:
+      place = ToMemory(std::move(place), span);
+      if (place.Stops()) return place;
+      return Operand::Register(pointer, AddressOf(place, span));
+    case Operand::Kind::kMemory:
+      if (fb_ == nullptr) break;
+      return Operand::Register(pointer, AddressOf(place, span));
+    case Operand::Kind::kReg: {
+      if (fb_ == nullptr) break;
+      // A temporary, or a constant local: give it memory.
+      Operand memory = NewLocalMemory(place.type);
+      Store(memory, place, span);
+      return Operand::Register(types().Pointer(place.type, true, false), AddressOf(memory, span));
+    }
+    case Operand::Kind::kError:
+    case Operand::Kind::kNoReturn:
+      return place;
+  }
+  (void)RequireValue(place, span);
+  return Operand::Error();
+}
+
+Value* Evaluator::WritablePath(const PointerValue& path, Span span) {
+  if (path.cell == nullptr || path.byte_offset != 0) {
+    Report(DiagKind::kNotComptime, span, "the place that is written");
+    return nullptr;
+  }
+  Cell& cell = *path.cell;
+  if (cell.runtime_depth < depth_ && fb_ != nullptr) {
+    Report(DiagKind::kComptimeVarInBranch, span);
+    return nullptr;
+  }
+  Value* value = &cell.value;
+  for (const uint32_t index : path.path) {
+    const TypeInfo info = types()[value->type];
+    if (value->is_undefined()) {
+      // First write into an array or struct without initialiser.
+      const size_t count = info.kind == TypeKind::kArray
+                               ? static_cast<size_t>(types().ElementCount(value->type))
+                               : info.fields.size();
+      std::vector<Value> elements;
+      elements.reserve(count);
+      for (size_t i = 0; i < count; ++i) {
+        elements.push_back(MakeUndefined(info.kind == TypeKind::kArray ? info.element
+                                                                       : info.fields[i].type));
+      }
+      *value = MakeAggregate(value->type, std::move(elements));
+    }
+    if (info.kind == TypeKind::kUnion) {
+      for (size_t i = 0; i < info.fields.size(); ++i) {
+        if (i != index) value->MutableElements()[i] = MakeUndefined(info.fields[i].type);
+      }
+    }
+    value = &value->MutableElements()[index];
+  }
+  return value;
+}
+
+bool Evaluator::StorePath(const PointerValue& path, Value value, Span span) {
+  Value* place = WritablePath(path, span);
+  if (place == nullptr) return false;
+  *place = std::move(value);
+  return true;
+}
+
+}  // namespace szarena::csl
