@@ -57,6 +57,12 @@ Operand Evaluator::CallFn(FnTemplate& fn, std::vector<Operand> args, std::vector
   return CallRuntime(fn, std::move(args), spans, span);
 }
 
+Operand Evaluator::CallInLoop(FnTemplate& fn, std::vector<Operand> args, std::vector<Span> spans,
+                              Span span) {
+  BranchScope branch(*this);
+  return CallFn(fn, std::move(args), std::move(spans), span);
+}
+
 // Adds the param to the frame of an inlined or compile-time call.
 bool Evaluator::BindParam(FnTemplate& fn, size_t index, Operand arg, Span arg_span, Frame& frame) {
   const Param& param = fn.module->ast->Get(fn.node->params)[index];
@@ -302,6 +308,26 @@ std::optional<uint32_t> Evaluator::FunctionIndex(FnTemplate& fn, Span span) {
   FnInstance* instance = InstanceOf(fn, args, spans, span);
   if (instance == nullptr) return std::nullopt;
   return instance->index;
+}
+
+bytecode::FunctionBuilder& Evaluator::InitBuilder() {
+  if (unit_.init == nullptr) {
+    unit_.init = std::make_unique<bytecode::FunctionBuilder>(code_class(), "(load)",
+                                                             std::vector<ScalarType>{});
+  }
+  return *unit_.init;
+}
+
+void Evaluator::FinishInit() {
+  if (unit_.init == nullptr) return;
+  unit_.init->Emit(Op::kReturnVoid);
+  const Result<uint32_t> index = unit_.init->FinishInto();
+  unit_.init.reset();
+  if (index) {
+    code_class().init_function = *index;
+  } else {
+    Report(DiagKind::kFunctionTooLarge, Span{}, "(load)", index.error().ToString());
+  }
 }
 
 void Evaluator::CompilePending() {

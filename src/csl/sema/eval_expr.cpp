@@ -264,7 +264,7 @@ Operand Evaluator::EvalIdent(Name name, Span span) {
 Operand Evaluator::EvalField(const FieldExpr& node, Span span) {
   Operand base = Eval(node.base);
   if (base.Stops()) return base;
-  return Field(std::move(base), TextOf(node.name), span, node.name_span);
+  return FieldOf(std::move(base), TextOf(node.name), span, node.name_span);
 }
 
 Operand Evaluator::EvalIndex(const IndexExpr& node, Span span) {
@@ -278,7 +278,7 @@ Operand Evaluator::EvalIndex(const IndexExpr& node, Span span) {
     indices.push_back(std::move(operand));
     spans.push_back(SpanOf(index));
   }
-  return Element(std::move(base), indices, spans, span);
+  return ElementOf(std::move(base), indices, spans, span);
 }
 
 Operand Evaluator::EvalCall(const CallExpr& node, Span span) {

@@ -185,7 +185,7 @@ Operand Evaluator::ForUnrolled(const ForExpr& node, const Operand& sequence, Spa
     } else if (!elements.empty()) {
       element = elements[static_cast<size_t>(i)];
     } else {
-      element = Load(Element(sequence, {index}, {span}, span), span);
+      element = Load(ElementOf(sequence, {index}, {span}, span), span);
       if (element.Stops()) return FinishLoop(target, std::move(element), span);
       element.is_const = true;
     }
@@ -316,7 +316,7 @@ Operand Evaluator::ForArray(const ForExpr& node, Operand sequence, Span span) {
   bool failed = false;
   {
     BranchScope branch(*this);
-    Operand element = Load(Element(array, {index_operand}, {span}, span), span);
+    Operand element = Load(ElementOf(array, {index_operand}, {span}, span), span);
     element.is_const = true;
     BindLoopNames(node, std::move(element), index_operand);
     frame_->targets.push_back(&target);

@@ -428,7 +428,7 @@ void Evaluator::Store(const Operand& place, const Operand& value, Span span) {
   }
 }
 
-Operand Evaluator::Field(Operand base, std::string_view name, Span span, Span name_span) {
+Operand Evaluator::FieldOf(Operand base, std::string_view name, Span span, Span name_span) {
   const auto is_module_like = [&](TypeId type) {
     const TypeKind kind = types().kind(type);
     return kind == TypeKind::kModule || kind == TypeKind::kType;
@@ -488,7 +488,7 @@ Operand Evaluator::Field(Operand base, std::string_view name, Span span, Span na
   return Report(DiagKind::kNoMember, name_span, info.name, name);
 }
 
-Operand Evaluator::Element(Operand base, const std::vector<Operand>& indices,
+Operand Evaluator::ElementOf(Operand base, const std::vector<Operand>& indices,
                            const std::vector<Span>& spans, Span span) {
   if (types().kind(base.type) == TypeKind::kPointer) {
     base = Load(std::move(base), span);

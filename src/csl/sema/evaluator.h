@@ -104,14 +104,15 @@ class Evaluator {
   // ---- operands (eval_place.cpp)
   Operand Load(Operand operand, Span span);   // a place of scalar type becomes a value or register
   Operand Coerce(Operand operand, TypeId type, Span span);
+  Operand Detach(Operand operand);  // a copy of a variable's register, which may change
   // The value of a loaded operand, or nothing after a diagnostic that it must be known.
   std::optional<Value> RequireValue(const Operand& operand, Span span);
   bytecode::Reg ToReg(const Operand& operand, Span span);  // a scalar of run-time type; 0 after a diagnostic
   Operand ToMemory(Operand operand, Span span);            // an aggregate or DSD with an address
   bytecode::Reg AddressOf(const Operand& place, Span span);  // address of a memory place
   void Store(const Operand& place, const Operand& value, Span span);  // value already of the type
-  Operand Field(Operand base, std::string_view name, Span span, Span name_span);
-  Operand Element(Operand base, const std::vector<Operand>& indices, const std::vector<Span>& spans,
+  Operand FieldOf(Operand base, std::string_view name, Span span, Span name_span);
+  Operand ElementOf(Operand base, const std::vector<Operand>& indices, const std::vector<Span>& spans,
                   Span span);
   Operand Deref(Operand pointer, Span span);
   Operand AddressOfPlace(Operand place, Span span);  // `&place`
@@ -153,12 +154,19 @@ class Evaluator {
   Operand Call(Operand callee, std::span<const ExprId> args, Span span, Span callee_span);
   // The same with evaluated arguments, at compile time or run time as the evaluation stands.
   Operand CallFn(FnTemplate& fn, std::vector<Operand> args, std::vector<Span> spans, Span span);
+  // CallFn where the code around it repeats (@map).
+  Operand CallInLoop(FnTemplate& fn, std::vector<Operand> args, std::vector<Span> spans, Span span);
   // The compiled instance of a function without compile-time params; its index in
   // CodeClass::functions. For tasks, exported functions, handlers and function pointers.
   std::optional<uint32_t> FunctionIndex(FnTemplate& fn, Span span);
+  // The one id that a task is bound to; reports where there is none or several.
+  std::optional<uint32_t> TaskIdOf(FnTemplate& task, Span span);
   void CompileBody(FnInstance& instance);
   // Compiles everything that waits in unit().to_compile.
   void CompilePending();
+  // Code that comptime blocks ask to run at load (CodeClass::init_function).
+  bytecode::FunctionBuilder& InitBuilder();
+  void FinishInit();
 
   // ---- statements
   Operand ExecBlock(std::span<const ExprId> statements);
@@ -242,7 +250,6 @@ class Evaluator {
   Global* ExternTarget(Global& global, Span span);
   Operand EmitBinary(BinaryOp op, const Operand& lhs, const Operand& rhs, TypeId type, Span span);
   void FixWidth(bytecode::Reg reg, TypeId type);
-  Operand Detach(Operand operand);
   Operand* FindLocal(Name name);
   void NoteCallers();
   bool IsComptimeParam(const Param& param, TypeId type);

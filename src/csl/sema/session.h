@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "bytecode/program.h"
 #include "csl/diag/diag.h"
@@ -56,6 +58,8 @@ struct Session {
   Limits limits;
   TypeTable types;
   BuiltinTable builtins;
+  // What @comptime_print said, in order; the driver shows it.
+  std::vector<std::pair<Span, std::string>> printed;
 
   Session(SourceMap& source_map, NameTable& name_table, DiagSink& sink, FileProvider& provider)
       : sources(source_map), names(name_table), diags(sink), files(provider) {}

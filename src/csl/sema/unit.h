@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "bytecode/builder.h"
 #include "bytecode/program.h"
 #include "csl/sema/session.h"
 #include "csl/sema/value.h"
@@ -85,6 +87,13 @@ class UnitExtension {
 
 class ClassBuilder;  // csl/emit
 
+// An id that is known once all comptime blocks ran: of the task that a FIFO or DSR activates.
+struct PendingTaskId {
+  FnTemplate* task = nullptr;
+  Span span;
+  std::function<void(bytecode::CodeClass&, uint32_t id)> set;
+};
+
 class Unit {
  public:
   enum class Kind : uint8_t { kLayout, kClass };
@@ -101,9 +110,12 @@ class Unit {
   std::vector<Global*> placed;          // globals with an address, in order
   std::vector<FnInstance*> to_compile;  // instances whose bodies wait
   ClassBuilder* builder = nullptr;      // class units only
+  std::vector<PendingTaskId> pending_ids;
+  std::map<uint32_t, uint32_t> fifo_registers;  // DSR handle to the FIFO that is loaded there
   std::unique_ptr<UnitExtension> extension;
   // Answers of @get_rectangle: set at the start of a class, by @set_rectangle in a layout.
   std::optional<std::pair<int, int>> rectangle;
+  std::unique_ptr<bytecode::FunctionBuilder> init;  // see Evaluator::InitBuilder
   uint64_t steps = 0;
   bool out_of_steps = false;
 
