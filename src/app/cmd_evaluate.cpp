@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include "app/commands.h"
 #include "judge/evaluate.h"
 #include "task/task.h"
+#include "term/progress.h"
 #include "term/style.h"
 #include "term/table.h"
 
@@ -65,7 +67,12 @@ Result<ExitCode> Evaluate(const Arguments& arguments) {
       options.baseline = info->second.baseline;
     }
   }
+  term::Progress progress(stderr, term::IsTerminal(stderr));
+  options.on_stage = [&](judge::Stage stage) {
+    progress.Show(fmt::format("{} ...", judge::StageName(stage)));
+  };
   SZARENA_TRY(const judge::Evaluation evaluation, judge::Evaluate(options));
+  progress.Wipe();
   if (arguments.as_json) {
     fmt::print("{}\n", judge::VerdictToJson(evaluation.verdict).Dump(2));
   } else {

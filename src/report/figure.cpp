@@ -121,6 +121,10 @@ std::string References(const Panel& panel, const LogScale& scale, const SessionV
   }
   if (baseline) {
     const double y = scale.Y(baseline->median);
+    const double top = scale.Y(baseline->q3);
+    svg += fmt::format(
+        "<rect class=\"f-band\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n",
+        panel.left, top, panel.width, std::max(0.5, scale.Y(baseline->q1) - top));
     svg += Line("f-base", panel.left, y, panel.right(), y);
     const bool below = y - floor_y < 18 && floor_y < y + 1;
     svg += Text("f-ref", panel.left + 4, below ? y + 14 : y - 5,
@@ -258,6 +262,7 @@ std::string FigureStyleSheet(bool dark) {
       ".f-end{{text-anchor:end}}.f-mid{{text-anchor:middle}}\n"
       ".f-grid{{stroke:{2};stroke-width:1}}.f-axis{{stroke:{1};stroke-width:1}}\n"
       ".f-base{{stroke:{0};stroke-width:1.5;stroke-dasharray:7 4}}\n"
+      ".f-band{{fill:{1};fill-opacity:0.15}}\n"
       ".f-floor{{stroke:{1};stroke-width:1.5;stroke-dasharray:2 3}}\n"
       ".f-path{{stroke-width:2;fill:none}}.f-bar{{stroke-width:1.5;fill:none}}\n"
       ".f-d0{{stroke:{4}}}.f-d1{{stroke:{5}}}.f-slower{{stroke:{6}}}\n"

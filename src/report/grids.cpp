@@ -124,8 +124,8 @@ Grid StepGrid(const SessionView& view) {
   grid.columns = {{"Step", ColumnKind::kNumber}, {"Idea", ColumnKind::kLongText}};
   for (const size_t d : shown) {
     grid.columns.push_back({Capitalised(view.direction_names[d]) + " GB/s", ColumnKind::kNumber});
-    grid.columns.push_back({"vs prev.", ColumnKind::kNumber});
-    grid.columns.push_back({"vs base", ColumnKind::kNumber});
+    grid.columns.push_back({"vs\u00a0prev.", ColumnKind::kNumber});
+    grid.columns.push_back({"vs\u00a0base", ColumnKind::kNumber});
   }
   grid.columns.push_back({"Ratio", ColumnKind::kNumber});
   for (const char* title : {"Runnable", "Decodable", "Correct", "Ranked"})

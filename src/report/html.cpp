@@ -39,7 +39,7 @@ thead th{border-bottom:1px solid var(--ink);font-weight:600;vertical-align:botto
 tbody tr:nth-child(even){background:var(--band)}
 tbody th{font-weight:400}
 td.num,tbody th.num{white-space:nowrap}.num{text-align:right}
-.idea{min-width:13em}.mark{text-align:center}
+.idea{min-width:15em}.mark{text-align:center}thead .mark{font-size:.8rem}
 .good{color:var(--good);white-space:nowrap}.bad{color:var(--bad);white-space:nowrap}
 .muted{color:var(--soft)}.strong{font-weight:600}
 details summary{cursor:pointer}.note{font-size:.88rem;color:var(--soft);white-space:pre-wrap;overflow-wrap:anywhere;max-width:60ch}
@@ -128,7 +128,7 @@ std::string SessionSection(const SessionView& view, int number, int table_number
         EscapeHtml(fmt::format("Throughput along the optimisation steps of {}. {} {} throughput on "
                                "a logarithmic scale, "
                                "medians with quartile bars; dashed: our baseline, measured in the "
-                               "same runs; dotted: the "
+                               "same runs, with its quartiles; dotted: the "
                                "floor, a plain copy of the bytes that must move.",
                                view.title,
                                view.basis == judge::Basis::kMeasured ? "Measured" : "Estimated",

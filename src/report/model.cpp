@@ -242,6 +242,29 @@ void WarnOfIdenticalTimes(const SessionView& view, std::vector<std::string>& war
   }
 }
 
+// The baseline is the same program at every step: where its speed moves, the machine was busy.
+constexpr double kCalmBaseline = 1.25;
+
+void WarnOfBusyMachine(const SessionView& view, const std::vector<store::Attempt>& attempts,
+                       std::vector<std::string>& warnings) {
+  for (size_t d = 0; d < view.direction_names.size(); ++d) {
+    std::vector<double> medians;
+    for (const store::Attempt& attempt : attempts) {
+      const auto& baseline = attempt.verdict.directions[d].baseline;
+      if (baseline && AtLevel(*baseline, view.level)) {
+        medians.push_back(AtLevel(*baseline, view.level)->median);
+      }
+    }
+    if (medians.size() < 2) continue;
+    const auto [low, high] = std::minmax_element(medians.begin(), medians.end());
+    if (*high <= *low * kCalmBaseline) continue;
+    warnings.push_back(fmt::format(
+        "{}: the baseline's {} median moved between {:.3g} and {:.3g} GB/s from step to step: "
+        "the machine was busy; compare steps by their ratio to the baseline",
+        view.title, view.direction_names[d], *low, *high));
+  }
+}
+
 void WarnOfFlags(const SessionView& view, std::vector<std::string>& warnings) {
   std::map<std::string, std::vector<int64_t>> steps_by_flag;
   std::map<std::string, std::string> first_detail;
@@ -307,9 +330,11 @@ Result<Model> BuildModel(store::Store& store, const std::string& name, const std
   model.generated_at = UtcNow();
   model.version = version;
   SZARENA_TRY(std::vector<store::Session> sessions, store.Sessions(campaign->name));
+  std::vector<std::string> busy;
   for (store::Session& session : sessions) {
     SZARENA_TRY(const std::vector<store::Attempt> attempts, store.Attempts(session.id));
     model.sessions.push_back(MakeView(std::move(session), attempts));
+    WarnOfBusyMachine(model.sessions.back(), attempts, busy);
   }
   std::stable_sort(
       model.sessions.begin(), model.sessions.end(), [](const SessionView& a, const SessionView& b) {
@@ -320,6 +345,7 @@ Result<Model> BuildModel(store::Store& store, const std::string& name, const std
       });
   model.cells = MakeCells(model.sessions);
   model.warnings = FindWarnings(model);
+  model.warnings.insert(model.warnings.end(), busy.begin(), busy.end());
   return model;
 }
 

@@ -135,6 +135,14 @@ TEST_F(ReportTest, WarnsOfIdenticalTimesAndOfUnfinishedCampaigns) {
   EXPECT_EQ(BuildModel(*store_, "nope", "").error().code, ErrorCode::kNotFound);
 }
 
+TEST_F(ReportTest, WarnsWhereTheBaselineMoved) {
+  judge::Verdict slow = Verdict(1, 2);
+  slow.directions[1].baseline->host->median = 3;  // 5 elsewhere
+  AddSession(1, {Verdict(0.5, 1), slow});
+  EXPECT_THAT(Built().warnings,
+              testing::ElementsAre(HasSubstr("decompress median moved between 3 and 5 GB/s")));
+}
+
 TEST_F(ReportTest, WritesEveryFormAndEscapesHostileText) {
   AddSession(1, {Verdict(0.5, 1), Verdict(0, 0, false), Verdict(2, 3)});
   const auto paths = WriteReport(Built(), folder_ + "/out");
