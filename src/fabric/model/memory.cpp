@@ -145,10 +145,19 @@ void Memory::MarkWritten(uint32_t address, uint32_t bytes) {
 }
 
 bool Memory::IsWrittenSlow(uint32_t address, uint32_t bytes) const {
-  const uint32_t end = address + bytes;
-  for (uint32_t a = address & ~1u; a < end; a += 2) {
-    const uint32_t word = (a & (kPageBytes - 1)) / 2;
-    if ((read_[PageOf(a)]->written[word / 64] >> (word & 63) & 1) == 0) return false;
+  while (bytes > 0) {
+    const uint32_t n = InPage(address, bytes);
+    const Page& p = *read_[PageOf(address)];
+    const uint32_t offset = address & (kPageBytes - 1);
+    const uint32_t last = (offset + n + 1) / 2;
+    for (uint32_t w = offset / 2; w < last;) {
+      const uint32_t k = std::min(64 - (w & 63), last - w);
+      const uint64_t mask = (k == 64 ? ~uint64_t{0} : (uint64_t{1} << k) - 1) << (w & 63);
+      if ((p.written[w / 64] & mask) != mask) return false;
+      w += k;
+    }
+    address += n;
+    bytes -= n;
   }
   return true;
 }

@@ -82,7 +82,7 @@ class Memory {
     const uint32_t offset = address & (kPageBytes - 1);
     const uint32_t word = offset / 2;
     const uint32_t words = (offset + bytes + 1) / 2 - word;
-    if ((word & 63) + words <= 64 && words < 64) [[likely]] {
+    if (offset + bytes <= kPageBytes && (word & 63) + words <= 64 && words < 64) [[likely]] {
       const uint64_t mask = ((uint64_t{1} << words) - 1) << (word & 63);
       return (read_[address / kPageBytes & (kPageCount - 1)]->written[word / 64] & mask) == mask;
     }

@@ -59,6 +59,9 @@ struct ColorState {
   bool filter_enabled = true;
   uint16_t counter = 0;
   uint16_t limit = 0;
+  // Where a link leads: the neighbour's state for the colour as received there, filled on first use. Its own thread's only.
+  std::array<ColorState*, 4> link = {};
+  std::array<uint8_t, 4> link_color = {};
   uint64_t blocked_since = 0;        // first cycle of the present stall; 0: not stalled
   void Apply();                      // rx and tx from position
   // SWITCH_ADV: true where the position changed.

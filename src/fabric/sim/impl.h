@@ -98,6 +98,7 @@ struct Tile final : Surroundings {
 
   // router_step.cpp
   void StepRouter(uint32_t id, uint64_t t);
+  bool Link(uint32_t id, uint32_t color, ColorState& s, uint32_t side);
   void FeedEdge(uint32_t id, bytecode::Direction side, uint8_t color, uint64_t t);
   // pe_step.cpp
   void StepPe(Pe& pe, uint64_t t);

@@ -37,8 +37,8 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
   Comm* comm = pe == nullptr ? nullptr : pe->comm.get();
 
   // Heads of the output queues that are ready: the ramp's candidates, at most one a colour.
-  std::array<int8_t, kColorCount> ramp;
-  ramp.fill(-1);
+  std::array<int8_t, kColorCount> ramp;  // output queue, where ramp_colors has the colour
+  uint32_t ramp_colors = 0;
   uint32_t candidates = r.maybe;
   uint64_t later = kNever;
   if (comm != nullptr) {
@@ -51,17 +51,18 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
         continue;
       }
       const uint8_t c = ReceivedAs(f, id, ring.front().color, Direction::kRamp);
-      if (ramp[c] < 0) ramp[c] = static_cast<int8_t>(q);
-      candidates |= 1u << c;
+      if ((ramp_colors >> c & 1) == 0) ramp[c] = static_cast<int8_t>(q);
+      ramp_colors |= 1u << c;
     }
   }
+  candidates |= ramp_colors;
   uint32_t used = 0;       // links and ramp taken in this cycle
   bool ramp_in_used = false;
   bool again = false;
-  const uint32_t start = r.next_color;
-  for (uint32_t k = 0; k < kColorCount; ++k) {
-    const uint32_t c = start + k < kColorCount ? start + k : start + k - kColorCount;
-    if ((candidates >> c & 1) == 0) continue;
+  // In turn, beginning with next_color.
+  for (uint64_t turn = (uint64_t{candidates} | uint64_t{candidates} << kColorCount) >> r.next_color & 0xffffff, start = r.next_color; turn != 0; turn &= turn - 1) {
+    const auto k = static_cast<uint32_t>(start) + static_cast<uint32_t>(std::countr_zero(turn));
+    const uint32_t c = k < kColorCount ? k : k - kColorCount;
     ColorState& s = f.StateOf(id, c);
     // Which input moves: those that wait and may enter, in turn.
     uint32_t waiting = 0;
@@ -72,8 +73,9 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
     }
     if (raw == 0) r.maybe &= ~(1u << c);
     if (raw != waiting) again = true;  // one came in this cycle
-    const bool host_out = ramp[c] >= 0 && !s.configured && (f.program->host_out_colors >> c & 1) != 0;
-    if (ramp[c] >= 0) waiting |= kRampBit;
+    const bool at_ramp = (ramp_colors >> c & 1) != 0;
+    const bool host_out = at_ramp && !s.configured && (f.program->host_out_colors >> c & 1) != 0;
+    if (at_ramp) waiting |= kRampBit;
     if (waiting == 0) continue;
     if (s.teardown && !host_out) continue;
     const uint32_t allowed = host_out ? waiting & kRampBit : waiting & s.rx;
@@ -112,23 +114,17 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
     }
     // Room everywhere?
     bool room = true;
-    std::array<uint32_t, 4> neighbour = {};
-    std::array<uint8_t, 4> as = {};
-    std::array<ColorState*, 4> state = {};
     for (uint32_t o = 0; o < 4 && room; ++o) {
       if ((tx >> o & 1) == 0) continue;
-      const auto direction = static_cast<Direction>(o);
-      if (!f.Neighbour(id, direction, neighbour[o])) {
-        if (!ports_out.contains(PortKey(id, direction, static_cast<uint8_t>(c)))) {
+      if (s.link[o] == nullptr && !Link(id, c, s, o)) {
+        if (!ports_out.contains(PortKey(id, static_cast<Direction>(o), static_cast<uint8_t>(c)))) {
           room = false;
           Report(f.PeAt(id), TrapKind::kRouteToNowhere, t, kNoIndex, 0,
-                 fmt::format("colour {} is routed {} over the edge of the rectangle; its wavelets wait for ever", c, DirectionName(direction)));
+                 fmt::format("colour {} is routed {} over the edge of the rectangle; its wavelets wait for ever", c, DirectionName(static_cast<Direction>(o))));
         }
         continue;
       }
-      as[o] = ReceivedAs(f, neighbour[o], static_cast<uint8_t>(c), Opposite(direction));
-      state[o] = &f.StateOf(neighbour[o], as[o]);
-      room = state[o]->in[static_cast<size_t>(Opposite(direction))].HasRoom(t32);
+      room = s.link[o]->in[static_cast<size_t>(Opposite(static_cast<Direction>(o)))].HasRoom(t32);
     }
     if (!room) {
       if (s.blocked_since == 0) s.blocked_since = t;
@@ -173,7 +169,6 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
         if (ready <= t + 1) again = true;
         else later = std::min(later, ready);
       }
-      ramp[c] = -1;
       WakePe(id, t + 1);
     } else {
       const bool was_full = s.in[d].WaitingRaw() == kLinkDepth;
@@ -223,7 +218,7 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
     for (uint32_t o = 0; o < 4; ++o) {
       if ((tx >> o & 1) == 0) continue;
       const auto direction = static_cast<Direction>(o);
-      if (state[o] == nullptr) {
+      if (s.link[o] == nullptr) {
         PortOut& port = ports_out[PortKey(id, direction, static_cast<uint8_t>(c))];
         if (port.wired) {
           const uint32_t to = static_cast<uint32_t>(port.to.y) * f.width + static_cast<uint32_t>(port.to.x);
@@ -232,13 +227,18 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
           Deliver(port, forwarded, t);
         }
       } else {
-        state[o]->in[static_cast<size_t>(Opposite(direction))].Push(t32, {forwarded, control});
-        const uint32_t n = neighbour[o];
+        s.link[o]->in[static_cast<size_t>(Opposite(direction))].Push(t32, {forwarded, control});
+        uint32_t n = 0;
+        f.Neighbour(id, direction, n);
         if (n >= first && n < end) {
-          f.RouterAt(n).maybe |= 1u << as[o];
-          WakeRouterId(n, t + 1);
+          Router& other = f.RouterAt(n);
+          other.maybe |= 1u << s.link_color[o];
+          if (other.next_wake != t + 1) {
+            other.next_wake = t + 1;
+            wheel.Add(t + 1, Wheel::kRouter, n);
+          }
         } else {
-          outbox[f.tile_of_row[n / f.width]].push_back({t + 1, n, as[o]});
+          outbox[f.tile_of_row[n / f.width]].push_back({t + 1, n, s.link_color[o]});
         }
       }
       ++hops;
@@ -251,6 +251,16 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
   }
   if (again) WakeRouterId(id, t + 1);
   else if (later != kNever) WakeRouterId(id, later);
+}
+
+// Finds where a link leads. False at the edge of the rectangle.
+bool Tile::Link(uint32_t id, uint32_t color, ColorState& s, uint32_t side) {
+  uint32_t other = 0;
+  const auto direction = static_cast<Direction>(side);
+  if (!fabric->Neighbour(id, direction, other)) return false;
+  s.link_color[side] = ReceivedAs(*fabric, other, static_cast<uint8_t>(color), Opposite(direction));
+  s.link[side] = &fabric->StateOf(other, s.link_color[side]);
+  return true;
 }
 
 void Tile::FeedEdge(uint32_t id, Direction side, uint8_t color, uint64_t t) {
