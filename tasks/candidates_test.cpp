@@ -313,7 +313,7 @@ TEST(SzxCandidates, RefuseDamage) {
 }
 
 TEST(Ladders, HaveSixStepsWithIdeasAndOneRegression) {
-  for (const char* name : {"szp"}) {
+  for (const char* name : {"szp", "szx"}) {
     task::TargetInfo info = task::LoadTask(kRoot, name)->targets[task::Target::kCpu];
     EXPECT_GE(info.ladder.size(), 7u);
     EXPECT_EQ(info.baseline, info.ladder.back());

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <mutex>
 
 #include "base/utc.h"
 #include "judge/cases.h"
@@ -398,10 +400,16 @@ Result<std::optional<std::string>> Ladder::BuildBaseline() {
   if (!options_.baseline) return std::optional<std::string>();
   SZARENA_TRY(const target::Candidate baseline, target::ReadCandidate(*options_.baseline));
   if (baseline.sha256 == candidate_.sha256) return std::optional(subject_.library);
+  // A session compares many candidates with the same baseline: built once in a process.
+  static std::mutex mutex;
+  static std::map<std::string, std::string> built_before;
+  const std::lock_guard lock(mutex);
+  if (const auto found = built_before.find(baseline.sha256); found != built_before.end()) return std::optional(found->second);
   SZARENA_TRY(target::cpu::BuildResult built, target::cpu::Build(*sandbox_, baseline));
   if (!built.ok) {
     return Fail(ErrorCode::kInternal, "the baseline '" + *options_.baseline + "' does not build: " + built.reason);
   }
+  built_before[baseline.sha256] = built.library;
   return std::optional(std::move(built.library));
 }
 

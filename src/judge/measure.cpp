@@ -30,8 +30,9 @@ constexpr milliseconds kTimedTimeout{30000};
 constexpr milliseconds kIdleTime{60};
 constexpr double kIdleSecondsAllowed = 0.008;
 
-// The data of one timed command, and what a right answer is.
+// The data of one timed command, and what a right answer is. Made anew from its seeds for each direction.
 struct Round {
+  std::vector<uint64_t> seeds;
   std::vector<Bytes> inputs;      // elements
   std::vector<Bytes> references;  // our payloads
   std::vector<Bytes> own;         // the candidate's payloads, kept with --format free
@@ -43,15 +44,18 @@ struct Series {
   std::vector<double> payload_bytes;
 };
 
-// Copies `from` to `to` on `threads` threads; seconds.
-double TimeCopy(const Bytes& from, Bytes& to, int threads) {
+// Copies every input of a round to `to` on `threads` threads; seconds.
+double TimeCopy(const std::vector<Bytes>& inputs, Bytes& to, int threads) {
   const auto begin = Clock::now();
   std::vector<std::jthread> workers;
-  const size_t share = (from.size() + static_cast<size_t>(threads) - 1) / static_cast<size_t>(threads);
   const auto copy = [&](size_t k) {
-    const size_t first = std::min(from.size(), k * share);
-    const size_t last = std::min(from.size(), first + share);
-    if (last > first) std::memcpy(to.data() + first, from.data() + first, last - first);
+    for (size_t slot = 0; slot < inputs.size(); ++slot) {
+      const Bytes& from = inputs[slot];
+      const size_t share = (from.size() + static_cast<size_t>(threads) - 1) / static_cast<size_t>(threads);
+      const size_t first = std::min(from.size(), k * share);
+      const size_t last = std::min(from.size(), first + share);
+      if (last > first) std::memcpy(to.data() + slot * from.size() + first, from.data() + first, last - first);
+    }
   };
   for (int k = 1; k < threads; ++k) workers.emplace_back(copy, static_cast<size_t>(k));
   copy(0);
@@ -67,7 +71,11 @@ class Timing {
   Result<Measurement> Run();
 
  private:
-  Result<void> MakeRounds();
+  Result<void> Prepare();
+  Result<void> Fill(Round& round) const;
+  double CopyBandwidth() const {  // bytes read and written per second
+    return 2 * static_cast<double>(copy_to_.size()) / MakeFigure(copy_seconds_).median;
+  }
   Result<void> RunDirection(CallKind kind);
   // One command of one side; seconds, or nothing where the candidate failed (fault is set).
   Result<std::optional<double>> RunSide(Worker& worker, CallKind kind, Round& round, bool is_candidate);
@@ -85,27 +93,30 @@ class Timing {
   szarena_problem problem_ = {};
   std::vector<Round> rounds_;
   std::vector<double> copy_seconds_;
-  Bytes copy_from_;
   Bytes copy_to_;
   Measurement result_;
 };
 
-Result<void> Timing::MakeRounds() {
+Result<void> Timing::Prepare() {
   SZARENA_TRY(data_, TimedData::Load(task_, candidate_.threads));
   problem_ = data_.problem();
   rounds_.resize(static_cast<size_t>(options_.trials + kWarmUps));
   for (Round& round : rounds_) {
     round.own.resize(kSlots);
-    for (size_t slot = 0; slot < kSlots; ++slot) {
-      Bytes input(InputBytes(task_, problem_));
-      data_.Fill(DrawSecretSeed(), input);
-      SZARENA_TRY(Bytes reference, ReferenceForward(task_, problem_, input));
-      round.inputs.push_back(std::move(input));
-      round.references.push_back(std::move(reference));
-    }
+    for (size_t slot = 0; slot < kSlots; ++slot) round.seeds.push_back(DrawSecretSeed());
   }
-  copy_from_ = rounds_[0].inputs[0];
-  copy_to_.resize(copy_from_.size());
+  copy_to_.resize(kSlots * InputBytes(task_, problem_));
+  return {};
+}
+
+Result<void> Timing::Fill(Round& round) const {
+  for (const uint64_t seed : round.seeds) {
+    Bytes input(InputBytes(task_, problem_));
+    data_.Fill(seed, input);
+    SZARENA_TRY(Bytes reference, ReferenceForward(task_, problem_, input));
+    round.inputs.push_back(std::move(input));
+    round.references.push_back(std::move(reference));
+  }
   return {};
 }
 
@@ -204,25 +215,19 @@ DirectionResult Timing::Summarise(const Series& series) const {
     for (size_t i = 0; i < series.candidate.size(); ++i) speedups.push_back(series.baseline[i] / series.candidate[i]);
     direction.speedup = MakeFigure(speedups);
   }
-  const double bandwidth = 2 * static_cast<double>(copy_from_.size()) / MakeFigure(copy_seconds_).median;
-  const double floor_seconds = (bytes + MakeFigure(series.payload_bytes).median) / bandwidth;
+  const double floor_seconds = (bytes + MakeFigure(series.payload_bytes).median) / CopyBandwidth();
   direction.floor_fraction = floor_seconds / MakeFigure(series.candidate).median;
   return direction;
 }
 
 Result<void> Timing::RunDirection(CallKind kind) {
-  size_t input_bytes = 0;
-  size_t output_bytes = 0;
-  SZARENA_TRY(const uint64_t capacity, OutputCapacity(task_, problem_, kind));
-  for (const Round& round : rounds_) {
-    for (const bool is_candidate : {true, false}) {
-      std::vector<SlotSizes> slots;
-      const std::vector<Bytes>& sources = kind == CallKind::kForward ? round.inputs : Payloads(round, is_candidate);
-      for (const Bytes& source : sources) slots.push_back({source.size(), capacity});
-      input_bytes = std::max(input_bytes, target::InputBytesFor(slots));
-      output_bytes = std::max(output_bytes, target::OutputBytesFor(slots));
-    }
-  }
+  // Room for the longest payload; pages that are not touched cost nothing.
+  SZARENA_TRY(const uint64_t longest, ForwardCapacity(task_, problem_));
+  const uint64_t elements = InputBytes(task_, problem_);
+  const bool forward = kind == CallKind::kForward;
+  const std::vector<SlotSizes> room(kSlots, SlotSizes{forward ? elements : longest, forward ? longest : elements});
+  const size_t input_bytes = target::InputBytesFor(room);
+  const size_t output_bytes = target::OutputBytesFor(room);
   SZARENA_TRY(Worker ours, StartWorker(candidate_, input_bytes, output_bytes));
   if (!ours.loaded().ok) {
     result_.fault = "the library could not be loaded again: " + ours.loaded().message;
@@ -238,22 +243,26 @@ Result<void> Timing::RunDirection(CallKind kind) {
   Series series;
   for (size_t i = 0; i < rounds_.size(); ++i) {
     const bool counts = i >= static_cast<size_t>(kWarmUps);
+    Round& round = rounds_[i];
+    SZARENA_TRY_VOID(Fill(round));
     // Candidate first, baseline first, in turn: what drifts hits both alike.
     for (const bool is_candidate : {i % 2 == 0, i % 2 != 0}) {
       if (!is_candidate && !theirs) continue;
       SZARENA_TRY(const std::optional<double> seconds,
-                  RunSide(is_candidate ? ours : *theirs, kind, rounds_[i], is_candidate));
+                  RunSide(is_candidate ? ours : *theirs, kind, round, is_candidate));
       if (!seconds) return {};
       if (counts) (is_candidate ? series.candidate : series.baseline).push_back(*seconds);
     }
-    copy_seconds_.push_back(TimeCopy(copy_from_, copy_to_, candidate_.threads));
-    if (!counts) continue;
-    double payload = 0;
-    for (size_t slot = 0; slot < kSlots; ++slot) {
-      payload += static_cast<double>(kind == CallKind::kForward ? ours.answer(slot).payload.size
-                                                                : Payloads(rounds_[i], true)[slot].size());
+    if (counts) {
+      copy_seconds_.push_back(TimeCopy(round.inputs, copy_to_, candidate_.threads));
+      double payload = 0;
+      for (size_t slot = 0; slot < kSlots; ++slot) {
+        payload += static_cast<double>(forward ? ours.answer(slot).payload.size : Payloads(round, true)[slot].size());
+      }
+      series.payload_bytes.push_back(payload);
     }
-    series.payload_bytes.push_back(payload);
+    round.inputs.clear();
+    round.references.clear();
   }
   result_.peak_memory_bytes = std::max(result_.peak_memory_bytes, ours.PeakMemoryBytes());
   SZARENA_TRY(const double idle, ours.IdleSeconds(kIdleTime));
@@ -267,12 +276,10 @@ Result<void> Timing::RunDirection(CallKind kind) {
 }
 
 Result<Measurement> Timing::Run() {
-  SZARENA_TRY_VOID(MakeRounds());
+  SZARENA_TRY_VOID(Prepare());
   SZARENA_TRY_VOID(RunDirection(CallKind::kForward));
   if (!result_.fault && task_.has_backward) SZARENA_TRY_VOID(RunDirection(CallKind::kBackward));
-  if (!copy_seconds_.empty()) {
-    result_.copy_bandwidth_gbs = 2 * static_cast<double>(copy_from_.size()) / MakeFigure(copy_seconds_).median * 1e-9;
-  }
+  if (!copy_seconds_.empty()) result_.copy_bandwidth_gbs = CopyBandwidth() * 1e-9;
   result_.measured_field = fmt::format("{}; {} elements, {} calls a run, every one on data of its own", data_.name(),
                                        problem_.n, kSlots);
   return std::move(result_);

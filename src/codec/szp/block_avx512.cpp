@@ -319,6 +319,7 @@ inline void Decode(const uint8_t* rates, const std::byte* payload, uint64_t bloc
       continue;
     }
     const uint32_t planes = (rate_byte & 0x1F) + 1;
+    _mm_prefetch(reinterpret_cast<const char*>(payload) + kPrefetchBytes, _MM_HINT_T0);
     uint32_t first = 0;
     bool apart = false;
     if constexpr (kMode == kOutlier) {

@@ -5,6 +5,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "codec/szp/decode_simd.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -69,6 +70,7 @@ HWY_INLINE void DecodeLoopAs(const std::byte* rates, const std::byte* payload, c
       payload += kBlock * sizeof(T);
       continue;
     }
+    hwy::Prefetch(payload + kPrefetchBytes);
     const uint32_t rate = rate_byte & 0x1F;
     uint32_t first = 0;
     bool apart = false;
@@ -79,32 +81,19 @@ HWY_INLINE void DecodeLoopAs(const std::byte* rates, const std::byte* payload, c
       std::memcpy(&first, payload, sizeof first);
       first &= apart ? kFirstMask[bytes] : 0;
       payload += apart ? bytes + 1 : 0;
+      if ((static_cast<uint32_t>(*payload) & 0x80) != 0) first = 0 - first;
     }
-    VI words[kVectors];
-    LoadPlanes(payload, rate + 1, end, words);
+    VI q[kVectors];
+    LoadDifferences(payload, rate + 1, end, q);
     payload += kSignBytes + kPlaneBytes * rate;
     if constexpr (kMode == Mode::kOutlier) {
-      const bool negative = (static_cast<uint32_t>(hn::GetLane(words[0])) & 1) != 0;
-      first = negative ? 0 - first : first;
-      words[0] = hn::And(words[0], hn::Load(d, kDropFirst[apart]));
+      const VI drop = hn::Load(d, kDropFirst[apart]);
+      q[0] = hn::Or(hn::And(q[0], drop), hn::AndNot(drop, hn::Set(d, static_cast<int32_t>(first))));
     }
-    const hn::Simd<uint32_t, kVectorLanes, 0> du;
-    VI q[kVectors];
+    if constexpr (kMode != Mode::kFixed) SumDifferences(q);
+    Reorder(q);
 #pragma GCC unroll 8
     for (size_t k = 0; k < kVectors; ++k) {
-      const VI sign = hn::Neg(hn::And(words[k], hn::Set(d, 1)));
-      const VI magnitude = hn::BitCast(d, hn::ShiftRight<1>(hn::BitCast(du, words[k])));
-      q[k] = hn::Sub(hn::Xor(magnitude, sign), sign);
-      if constexpr (kMode != Mode::kFixed) q[k] = PrefixSum(q[k]);
-    }
-    VI carry = hn::Set(d, static_cast<int32_t>(first));
-#pragma GCC unroll 8
-    for (size_t k = 0; k < kVectors; ++k) {
-      if constexpr (kMode != Mode::kFixed) {
-        const VI last = BroadcastLast(q[k]);
-        q[k] = hn::Add(q[k], carry);
-        carry = hn::Add(carry, last);
-      }
       StoreValues(q[k], ebq, values + k * kVectorLanes * sizeof(T));
     }
   }

@@ -168,18 +168,6 @@ HWY_INLINE VI ShiftUp(VI current, VI previous) {
   return VI{_mm256_alignr_epi8(current.raw, between, 12)};
 }
 
-HWY_INLINE VI PrefixSum(VI v) {
-  __m256i x = v.raw;
-  x = _mm256_add_epi32(x, _mm256_slli_si256(x, 4));
-  x = _mm256_add_epi32(x, _mm256_slli_si256(x, 8));
-  const __m256i low = _mm256_permute2x128_si256(x, x, 0x08);  // zero, low half
-  return VI{_mm256_add_epi32(x, _mm256_shuffle_epi32(low, 0xFF))};
-}
-
-HWY_INLINE VI BroadcastLast(VI v) {
-  return VI{_mm256_permutevar8x32_epi32(v.raw, _mm256_set1_epi32(7))};
-}
-
 HWY_INLINE uint32_t OrAll(VI v) {
   const __m128i quarter =
       _mm_or_si128(_mm256_castsi256_si128(v.raw), _mm256_extracti128_si256(v.raw, 1));
@@ -210,31 +198,106 @@ HWY_INLINE void StorePlanes(const VI* words, uint32_t planes, std::byte* out) {
   StoreEightPlanes(_mm256_permutevar8x32_epi32(_mm256_unpackhi_epi64(ab23, cd23), order), out + 96);
 }
 
-// The words of planes 0..planes-1; reads nothing else.
-HWY_INLINE void LoadPlanes(const std::byte* in, uint32_t planes, const std::byte*, VI* words) {
+// Planes first..first+7 of the values, a byte each: byte i belongs to value i.
+HWY_INLINE __m256i LoadEightPlanes(const std::byte* in, uint32_t planes, uint32_t first) {
   const __m256i gather = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(12, 8, 4, 0, 13, 9, 5, 1, 14, 10, 6, 2, 15, 11, 7, 3));
   const __m256i order = _mm256_setr_epi32(4, 0, 5, 1, 6, 2, 7, 3);
-  for (size_t k = 0; k < kVectors; ++k) words[k] = hn::Zero(DI());
-  for (uint32_t j = 0; 8 * j < planes; ++j) {
-    const __m256i mask =
-        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kBelow + 32 - planes + 8 * j));
-    const __m256i loaded = _mm256_maskload_epi32(reinterpret_cast<const int*>(in) + 8 * j, mask);
-    const __m256i rows =
-        _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(loaded, gather), order);
-    const __m256i bytes = TransposeBits(hn::Vec<hn::Simd<uint64_t, 4, 0>>{rows}).raw;
-    const __m128i low = _mm256_castsi256_si128(bytes);
-    const __m128i high = _mm256_extracti128_si256(bytes, 1);
-    const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(8 * j));
-    const auto add = [&](size_t k, __m128i eight) HWY_ATTR {
-      const __m256i wide = _mm256_sll_epi32(_mm256_cvtepu8_epi32(eight), shift);
-      words[k] = VI{_mm256_or_si256(words[k].raw, wide)};
-    };
-    add(0, low);
-    add(1, _mm_srli_si128(low, 8));
-    add(2, high);
-    add(3, _mm_srli_si128(high, 8));
+  const __m256i mask =
+      _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kBelow + 32 - planes + first));
+  const __m256i loaded = _mm256_maskload_epi32(reinterpret_cast<const int*>(in) + first, mask);
+  const __m256i rows = _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(loaded, gather), order);
+  return TransposeBits(hn::Vec<hn::Simd<uint64_t, 4, 0>>{rows}).raw;
+}
+
+// Signed differences from planes 0..planes-1, in columns: lane c of vector r is value 4 c + r, as the
+// bytes lie. Reads nothing but the planes.
+HWY_INLINE void LoadDifferences(const std::byte* in, uint32_t planes, const std::byte*, VI* d) {
+  const __m256i zero = _mm256_setzero_si256();
+  const __m256i b0 = LoadEightPlanes(in, planes, 0);
+  if (planes <= 8) {  // in bytes
+    const __m256i sign = _mm256_sub_epi8(zero, _mm256_and_si256(b0, _mm256_set1_epi8(1)));
+    const __m256i magnitude =
+        _mm256_and_si256(_mm256_srli_epi16(b0, 1), _mm256_set1_epi8(0x7F));
+    const __m256i v = _mm256_sub_epi8(_mm256_xor_si256(magnitude, sign), sign);
+    d[0] = VI{_mm256_srai_epi32(_mm256_slli_epi32(v, 24), 24)};
+    d[1] = VI{_mm256_srai_epi32(_mm256_slli_epi32(v, 16), 24)};
+    d[2] = VI{_mm256_srai_epi32(_mm256_slli_epi32(v, 8), 24)};
+    d[3] = VI{_mm256_srai_epi32(v, 24)};
+    return;
   }
+  const __m256i b1 = LoadEightPlanes(in, planes, 8);
+  if (planes <= 16) {  // in 16-bit halves: values r = 0 and 2, 1 and 3 of each column
+    const __m256i low_bytes = _mm256_set1_epi16(0xFF);
+    const __m256i words[2] = {
+        _mm256_or_si256(_mm256_and_si256(b0, low_bytes), _mm256_slli_epi16(b1, 8)),
+        _mm256_or_si256(_mm256_srli_epi16(b0, 8), _mm256_andnot_si256(low_bytes, b1))};
+    for (int r = 0; r < 2; ++r) {
+      const __m256i sign =
+          _mm256_sub_epi16(zero, _mm256_and_si256(words[r], _mm256_set1_epi16(1)));
+      const __m256i magnitude = _mm256_srli_epi16(words[r], 1);
+      const __m256i v = _mm256_sub_epi16(_mm256_xor_si256(magnitude, sign), sign);
+      d[r] = VI{_mm256_srai_epi32(_mm256_slli_epi32(v, 16), 16)};
+      d[r + 2] = VI{_mm256_srai_epi32(v, 16)};
+    }
+    return;
+  }
+  const __m256i b2 = LoadEightPlanes(in, planes, 16);
+  const __m256i b3 = planes > 24 ? LoadEightPlanes(in, planes, 24) : zero;
+  // Four by four bytes transposed in each column.
+  const __m256i b01[2] = {_mm256_unpacklo_epi8(b0, b1), _mm256_unpackhi_epi8(b0, b1)};
+  const __m256i b23[2] = {_mm256_unpacklo_epi8(b2, b3), _mm256_unpackhi_epi8(b2, b3)};
+  alignas(32) uint32_t natural[32];
+  for (int h = 0; h < 2; ++h) {
+    const __m256i low = _mm256_unpacklo_epi16(b01[h], b23[h]);   // values 8h..8h+3 | 16 more
+    const __m256i high = _mm256_unpackhi_epi16(b01[h], b23[h]);  // values 8h+4..8h+7 | 16 more
+    auto* const at = reinterpret_cast<__m128i*>(natural) + 2 * h;
+    _mm_store_si128(at, _mm256_castsi256_si128(low));
+    _mm_store_si128(at + 1, _mm256_castsi256_si128(high));
+    _mm_store_si128(at + 4, _mm256_extracti128_si256(low, 1));
+    _mm_store_si128(at + 5, _mm256_extracti128_si256(high, 1));
+  }
+  for (int r = 0; r < 4; ++r) {
+    const uint32_t* n = natural + r;
+    const __m256i w = _mm256_setr_epi32(
+        static_cast<int>(n[0]), static_cast<int>(n[4]), static_cast<int>(n[8]),
+        static_cast<int>(n[12]), static_cast<int>(n[16]), static_cast<int>(n[20]),
+        static_cast<int>(n[24]), static_cast<int>(n[28]));
+    const __m256i sign = _mm256_sub_epi32(zero, _mm256_and_si256(w, _mm256_set1_epi32(1)));
+    d[r] = VI{_mm256_sub_epi32(_mm256_xor_si256(_mm256_srli_epi32(w, 1), sign), sign)};
+  }
+}
+
+// Prefix sums over all 32 differences.
+HWY_INLINE void SumDifferences(VI* d) {
+  const __m256i p1 = _mm256_add_epi32(d[0].raw, d[1].raw);
+  const __m256i p2 = _mm256_add_epi32(p1, d[2].raw);
+  const __m256i p3 = _mm256_add_epi32(p2, d[3].raw);
+  __m256i scan = _mm256_add_epi32(p3, _mm256_slli_si256(p3, 4));
+  scan = _mm256_add_epi32(scan, _mm256_slli_si256(scan, 8));
+  const __m256i low = _mm256_permute2x128_si256(scan, scan, 0x08);  // zero, low half
+  scan = _mm256_add_epi32(scan, _mm256_shuffle_epi32(low, 0xFF));
+  const __m256i before = _mm256_sub_epi32(scan, p3);
+  d[0] = VI{_mm256_add_epi32(d[0].raw, before)};
+  d[1] = VI{_mm256_add_epi32(p1, before)};
+  d[2] = VI{_mm256_add_epi32(p2, before)};
+  d[3] = VI{scan};
+}
+
+// From columns to the values' order.
+HWY_INLINE void Reorder(VI* d) {
+  const __m256i ab_low = _mm256_unpacklo_epi32(d[0].raw, d[1].raw);
+  const __m256i ab_high = _mm256_unpackhi_epi32(d[0].raw, d[1].raw);
+  const __m256i cd_low = _mm256_unpacklo_epi32(d[2].raw, d[3].raw);
+  const __m256i cd_high = _mm256_unpackhi_epi32(d[2].raw, d[3].raw);
+  const __m256i c0 = _mm256_unpacklo_epi64(ab_low, cd_low);    // columns 0 and 4
+  const __m256i c1 = _mm256_unpackhi_epi64(ab_low, cd_low);    // 1 and 5
+  const __m256i c2 = _mm256_unpacklo_epi64(ab_high, cd_high);  // 2 and 6
+  const __m256i c3 = _mm256_unpackhi_epi64(ab_high, cd_high);  // 3 and 7
+  d[0] = VI{_mm256_permute2x128_si256(c0, c1, 0x20)};
+  d[1] = VI{_mm256_permute2x128_si256(c2, c3, 0x20)};
+  d[2] = VI{_mm256_permute2x128_si256(c0, c1, 0x31)};
+  d[3] = VI{_mm256_permute2x128_si256(c2, c3, 0x31)};
 }
 
 #else  // 128
@@ -323,6 +386,34 @@ HWY_INLINE void LoadPlanes(const std::byte* in, uint32_t planes, const std::byte
   }
 }
 #endif  // SZP_VECTOR_BITS
+
+#if SZP_VECTOR_BITS != 256
+// Signed differences from planes 0..planes-1, in the values' order; reads nothing at or behind `end`.
+HWY_INLINE void LoadDifferences(const std::byte* in, uint32_t planes, const std::byte* end, VI* d) {
+  const DI di;
+  const hn::Simd<uint32_t, kVectorLanes, 0> du;
+  LoadPlanes(in, planes, end, d);
+#pragma GCC unroll 8
+  for (size_t k = 0; k < kVectors; ++k) {
+    const VI sign = hn::Neg(hn::And(d[k], hn::Set(di, 1)));
+    const VI magnitude = hn::BitCast(di, hn::ShiftRight<1>(hn::BitCast(du, d[k])));
+    d[k] = hn::Sub(hn::Xor(magnitude, sign), sign);
+  }
+}
+
+// Prefix sums over all 32 differences.
+HWY_INLINE void SumDifferences(VI* d) {
+  VI carry = hn::Zero(DI());
+#pragma GCC unroll 8
+  for (size_t k = 0; k < kVectors; ++k) {
+    const VI sum = PrefixSum(d[k]);
+    d[k] = hn::Add(sum, carry);
+    carry = hn::Add(carry, BroadcastLast(sum));
+  }
+}
+
+HWY_INLINE void Reorder(VI*) {}
+#endif
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE

@@ -12,6 +12,7 @@
 
 #include "codec/core/float_env.h"
 #include "codec/core/parallel.h"
+#include "codec/core/size.h"
 #include "codec/szp/format.h"
 #include "codec/szp/kernels.h"
 #include "codec/szp/reference.h"
@@ -19,76 +20,98 @@
 namespace szarena::codec::szp {
 namespace {
 
-// Work is cut into chunks of this many blocks: an f32 chunk and its worst payload fit a level-2 cache.
+// Starts of every so many blocks are known when decoding; a chunk is a decoding thread's unit of work.
 constexpr uint64_t kChunkBlocks = 1024;
+// An encoding thread's unit: long beside the cost of waking a thread that waits for its place.
+constexpr uint64_t kTaskBlocks = 16 * kChunkBlocks;
 
 template <typename F>
 auto WithType(DType dtype, F&& body) {
   return dtype == DType::kF32 ? body(float{}) : body(double{});
 }
 
-// Encodes blocks first..first+blocks-1; the last one may be short. As EncodeBlocks otherwise.
+// Encodes blocks first..first+blocks-1, blocks >= 1, the last of all maybe short; `payload` has room for
+// blocks * RawBlockBytes. The last block goes the slow way: what EncodeBlocks may overwrite behind its
+// payload stays inside the room.
 template <Real T>
-uint64_t EncodeChunk(ConstArray values, uint64_t first, uint64_t blocks,
-                     const Quantiser<T>& quantiser, Mode mode, std::byte* rates,
-                     std::byte* payload) {
-  const std::byte* from = values.data + first * kBlock * sizeof(T);
-  const uint64_t whole = std::min(blocks, values.count / kBlock - first);
-  uint64_t used = EncodeBlocks(from, whole, quantiser, mode, rates, payload);
-  if (whole < blocks) {
-    const EncodedBlock tail =
-        EncodeBlock<T>(from + whole * kBlock * sizeof(T), static_cast<uint32_t>(values.count % kBlock),
-                       quantiser, mode, payload + used);
-    rates[whole] = static_cast<std::byte>(tail.rate_byte);
-    used += tail.size;
-  }
-  return used;
+uint64_t EncodeTask(ConstArray values, uint64_t first, uint64_t blocks, const Quantiser<T>& quantiser,
+                    Mode mode, std::byte* rates, std::byte* payload) {
+  static_assert(kEncodeSlack <= RawBlockBytes(kDTypeOf<T>));
+  const std::byte* const from = values.data + first * kBlock * sizeof(T);
+  const uint64_t used = EncodeBlocks(from, blocks - 1, quantiser, mode, rates, payload);
+  const uint64_t done = first + blocks - 1;
+  const auto count = static_cast<uint32_t>(std::min<uint64_t>(kBlock, values.count - done * kBlock));
+  const EncodedBlock last = EncodeBlock<T>(from + (blocks - 1) * kBlock * sizeof(T), count, quantiser,
+                                           mode, payload + used);
+  rates[blocks - 1] = static_cast<std::byte>(last.rate_byte);
+  return used + last.size;
 }
 
-// Chunks are encoded in parallel, each into its worker's scratch, and copied to their place as soon as
-// the end of the chunk before is known. Where the rest of the buffer can hold any chunk, a single
-// thread encodes in place.
+// Where a task's payload ends, handed from task to task.
+class Ends {
+ public:
+  Ends(uint64_t tasks, uint64_t begin) : ends_(new std::atomic<uint64_t>[tasks + 1]) {
+    for (uint64_t t = 1; t <= tasks; ++t) ends_[t].store(kUnknown, std::memory_order_relaxed);
+    ends_[0].store(begin, std::memory_order_release);
+  }
+  // Where task `t` begins; waits for the task before, which has started (ForEachChunk).
+  uint64_t Begin(uint64_t t) const {
+    for (int spin = 0; spin < 4096; ++spin) {
+      if (const uint64_t end = ends_[t].load(std::memory_order_acquire); end != kUnknown) return end;
+    }
+    ends_[t].wait(kUnknown, std::memory_order_acquire);
+    return ends_[t].load(std::memory_order_acquire);
+  }
+  void SetEnd(uint64_t t, uint64_t end) {
+    ends_[t + 1].store(end, std::memory_order_release);
+    ends_[t + 1].notify_all();
+  }
+
+ private:
+  static constexpr uint64_t kUnknown = ~uint64_t{0};
+  std::unique_ptr<std::atomic<uint64_t>[]> ends_;
+};
+
+// Several threads encode each into scratch of its own and copy a task's payload to its place as soon as
+// the end of the task before is known. A single thread encodes in place where the buffer can hold
+// whatever comes.
 template <Real T>
 Result<uint64_t> CompressAs(ConstArray values, const Params& params, std::span<std::byte> payload,
                             uint64_t rate_bytes, unsigned threads) {
   const Quantiser<T> quantiser(params.eb);
   const uint64_t blocks = BlockCount(values.count);
-  const uint64_t chunks = blocks / kChunkBlocks + (blocks % kChunkBlocks != 0);
-  constexpr uint64_t kWorstChunk = kChunkBlocks * kBlock * sizeof(T) + kEncodeSlack;
-  threads = ResolveThreads(threads, chunks);
-
+  const uint64_t tasks = CeilDiv(blocks, kTaskBlocks);
+  threads = ResolveThreads(threads, tasks);
   std::byte* const rates = payload.data();
   std::memset(rates + blocks, 0, rate_bytes - blocks);
   std::vector<std::unique_ptr<std::byte[]>> scratch(threads);
-  constexpr uint64_t kUnknown = ~uint64_t{0};
-  const auto ends = std::make_unique<std::atomic<uint64_t>[]>(chunks + 1);
-  for (uint64_t c = 1; c <= chunks; ++c) ends[c].store(kUnknown, std::memory_order_relaxed);
-  ends[0].store(rate_bytes, std::memory_order_relaxed);
+  Ends ends(tasks, rate_bytes);
 
-  ForEachChunkOnWorkers(threads, chunks, [&](uint64_t chunk, unsigned worker) {
-    const uint64_t first = chunk * kChunkBlocks;
-    const uint64_t count = std::min(kChunkBlocks, blocks - first);
-    uint64_t begin = ends[chunk].load(std::memory_order_acquire);
-    const bool in_place = begin != kUnknown && begin <= payload.size() &&
-                          payload.size() - begin >= kWorstChunk && threads == 1;
-    std::byte* target = payload.data() + (in_place ? begin : 0);
-    if (!in_place) {
-      if (!scratch[worker]) scratch[worker].reset(new std::byte[kWorstChunk]);
-      target = scratch[worker].get();
+  ForEachChunkOnWorkers(threads, tasks, [&](uint64_t task, unsigned worker) {
+    const uint64_t first = task * kTaskBlocks;
+    const uint64_t count = std::min(kTaskBlocks, blocks - first);
+    const uint64_t worst = count * RawBlockBytes(kDTypeOf<T>);
+    if (threads == 1) {
+      const uint64_t begin = ends.Begin(task);
+      if (begin <= payload.size() && payload.size() - begin >= worst) {
+        ends.SetEnd(task, begin + EncodeTask<T>(values, first, count, quantiser, params.mode,
+                                                rates + first, payload.data() + begin));
+        return;
+      }
     }
+    if (!scratch[worker]) {
+      scratch[worker].reset(new std::byte[std::min(blocks, kTaskBlocks) * RawBlockBytes(kDTypeOf<T>)]);
+    }
+    std::byte* const made = scratch[worker].get();
     const uint64_t size =
-        EncodeChunk<T>(values, first, count, quantiser, params.mode, rates + first, target);
-    while (begin == kUnknown) {
-      ends[chunk].wait(kUnknown, std::memory_order_acquire);
-      begin = ends[chunk].load(std::memory_order_acquire);
-    }
-    ends[chunk + 1].store(begin + size, std::memory_order_release);
-    ends[chunk + 1].notify_all();
-    if (!in_place && begin <= payload.size() && size <= payload.size() - begin) {
-      std::memcpy(payload.data() + begin, target, size);
+        EncodeTask<T>(values, first, count, quantiser, params.mode, rates + first, made);
+    const uint64_t begin = ends.Begin(task);
+    ends.SetEnd(task, begin + size);
+    if (begin <= payload.size() && size <= payload.size() - begin) {
+      std::memcpy(payload.data() + begin, made, size);
     }
   });
-  const uint64_t end = ends[chunks].load();
+  const uint64_t end = ends.Begin(tasks);
   if (end > payload.size()) {
     return Fail(ErrorCode::kCapacity,
                 fmt::format("payload of '{}' bytes does not fit the buffer of '{}'", end,
@@ -118,7 +141,7 @@ Result<Layout> ReadLayout(std::span<const std::byte> payload, uint64_t count, DT
                                payload.size(), layout.rate_bytes));
   }
   const uint64_t blocks = BlockCount(count);
-  const uint64_t chunks = blocks / kChunkBlocks + (blocks % kChunkBlocks != 0);
+  const uint64_t chunks = CeilDiv(blocks, kChunkBlocks);
   const SizeTable sizes = MakeSizeTable(dtype, params.mode);
   layout.starts.resize(chunks + 1);
   std::atomic<uint64_t> first_bad{blocks};

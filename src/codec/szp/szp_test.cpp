@@ -134,7 +134,7 @@ TYPED_TEST(SzpTyped, PropertyAnyBitsAnyBound) {
 TYPED_TEST(SzpTyped, ThreadCountDoesNotShow) {
   using T = TypeParam;
   for (const auto kind : {"smooth", "nonfinite", "sparse"}) {
-    const auto v = SampleData<T>(kind, 32 * 1024 * 7 + 5, 3);
+    const auto v = SampleData<T>(kind, 32 * 1024 * 50 + 5, 3);
     const Params params{.eb = 1e-3};
     const auto expected = CompressOrDie(v, params, 1);
     for (const unsigned threads : {2u, 3u, 8u, 0u}) {
@@ -151,7 +151,7 @@ TYPED_TEST(SzpTyped, ThreadCountDoesNotShow) {
 TYPED_TEST(SzpTyped, ExactCapacitySufficesAndOneByteLessIsReported) {
   using T = TypeParam;
   for (const auto kind : {"random-bits", "smooth", "zero"}) {
-    const auto v = SampleData<T>(kind, 32 * 1024 * 2 + 40, 9);
+    const auto v = SampleData<T>(kind, 32 * 1024 * 17 + 40, 9);
     const Params params{.eb = 1e-3};
     const auto expected = CompressOrDie(v, params);
     for (const unsigned threads : {1u, 3u}) {
