@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packing by the byte compression of AVX-512 VBMI2: 64 bytes a step. Included by kernels_simd.cpp,
-// once for every instruction set that has it.
+// Packing and unpacking by the byte compression and expansion of AVX-512 VBMI2: 64 bytes a step.
+// Included by kernels_simd.cpp, once for every instruction set that has it.
 #include <immintrin.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -13,6 +13,12 @@ HWY_INLINE __m512i PairSums(__m512i a, __m512i b) {
   const __m512i odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
   return _mm512_add_epi64(_mm512_permutex2var_epi64(a, even, b),
                           _mm512_permutex2var_epi64(a, odd, b));
+}
+
+// The complements of the low bytes of eight 64-bit lanes.
+HWY_INLINE void StoreComplement(__m512i lanes, std::uint8_t* to) {
+  const __m128i bytes = _mm512_cvtepi64_epi8(lanes);
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_xor_si128(bytes, _mm_set1_epi8(-1)));
 }
 
 HWY_INLINE __m512i LoadBits(const std::byte* from) { return _mm512_loadu_si512(from); }
@@ -71,21 +77,120 @@ std::size_t CompressingWrite(const std::byte* values, const BlockPlan<T>& plan, 
     const __mmask64 stored = (own | kNeverShared) & kept;
     _mm512_storeu_si512(next, _mm512_maskz_compress_epi8(stored, word));
     next += std::popcount(stored);
-    sums[v] = _mm512_sad_epu8(_mm512_maskz_mov_epi8(~own, weights), _mm512_setzero_si512());
+    // Counts what is not shared; the code bytes are the complement.
+    sums[v] = _mm512_sad_epu8(_mm512_maskz_mov_epi8(own, weights), _mm512_setzero_si512());
   }
   if constexpr (sizeof(T) == 4) {
     for (std::size_t v = 0; v < kVectors; v += 2) {
-      const __m128i bytes = _mm512_cvtepi64_epi8(PairSums(sums[v], sums[v + 1]));
-      _mm_storel_epi64(reinterpret_cast<__m128i*>(codes + 4 * v), bytes);
+      StoreComplement(PairSums(sums[v], sums[v + 1]), codes + 4 * v);
     }
   } else {
     for (std::size_t v = 0; v < kVectors; v += 4) {
       const __m512i quads =
           PairSums(PairSums(sums[v], sums[v + 1]), PairSums(sums[v + 2], sums[v + 3]));
-      _mm_storel_epi64(reinterpret_cast<__m128i*>(codes + 2 * v), _mm512_cvtepi64_epi8(quads));
+      StoreComplement(quads, codes + 2 * v);
     }
   }
   return static_cast<std::size_t>(next - out);
+}
+
+// What byte b of a vector would be: b for the second source of a two-source byte permutation.
+struct alignas(64) ByteNumbers {
+  std::uint8_t bytes[64];
+  constexpr ByteNumbers() : bytes() {
+    for (std::size_t b = 0; b < 64; ++b) bytes[b] = static_cast<std::uint8_t>(64 + b);
+  }
+};
+constexpr ByteNumbers kByteNumbers{};
+
+// The bytes of a word that are stored, by number of kept bytes and leading code.
+template <Real T>
+struct StoredBytes {
+  alignas(64) BitsOf<T> words[sizeof(T) + 1][4];
+  constexpr StoredBytes() : words() {
+    for (std::size_t kept = 0; kept <= sizeof(T); ++kept) {
+      for (std::size_t code = 0; code < 4; ++code) {
+        for (std::size_t k = sizeof(T) - kept; k < sizeof(T) - code; ++k) {
+          words[kept][code] |= BitsOf<T>{0xff} << (8 * k);
+        }
+      }
+    }
+  }
+};
+template <Real T>
+constexpr StoredBytes<T> kStoredBytes{};
+
+// FastRead (kernels_simd.cpp) by byte expansion: the stored bytes of 64 bytes of words go to their
+// places in one step, and a running maximum of byte numbers finds for every other byte the last
+// word before that stored it.
+template <Real T, bool kExact>
+bool ExpandingRead(const std::uint8_t* block, std::size_t size, std::byte* values) {
+  constexpr std::size_t kVectors = kBlockValues * sizeof(T) / 64;
+  const int kept_bytes = (block[0] + 7) / 8;
+  const __m128i shift = _mm_cvtsi32_si128(8 * kept_bytes - block[0]);
+  const T median = LoadBe<T>(block + 1);
+  const std::uint8_t* const codes = block + kBlockHeadBytes<T>;
+  const std::uint8_t* next = codes + kBlockValues / 4;
+
+  const auto& stored_bytes = kStoredBytes<T>.words[kept_bytes];
+  // Where each word's code lies in the code bytes.
+  __m512i table, code_shifts, nothing;  // `nothing`: only the last word of the vector before
+  if constexpr (sizeof(T) == 4) {
+    table = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(stored_bytes)));
+    code_shifts = _mm512_setr_epi32(6, 4, 2, 0, 14, 12, 10, 8, 22, 20, 18, 16, 30, 28, 26, 24);
+    nothing = _mm512_zextsi128_si512(_mm_cvtsi32_si128(0x3f3e3d3c));
+  } else {
+    table =
+        _mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(stored_bytes)));
+    code_shifts = _mm512_setr_epi64(6, 4, 2, 0, 14, 12, 10, 8);
+    nothing = _mm512_zextsi128_si512(_mm_cvtsi64_si128(0x3f3e3d3c3b3a3938));
+  }
+  const __m512i numbers = _mm512_load_si512(kByteNumbers.bytes);
+  const __m512i zero = _mm512_setzero_si512();
+  __m512i before = zero;
+  for (std::size_t v = 0; v < kVectors; ++v) {
+    __mmask64 stored;
+    if constexpr (sizeof(T) == 4) {
+      const auto four = LoadLe<std::int32_t>(codes + 4 * v);
+      stored = _mm512_movepi8_mask(
+          _mm512_permutexvar_epi32(_mm512_srlv_epi32(_mm512_set1_epi32(four), code_shifts), table));
+    } else {
+      const auto two = LoadLe<std::uint16_t>(codes + 2 * v);
+      stored = _mm512_movepi8_mask(
+          _mm512_permutexvar_epi64(_mm512_srlv_epi64(_mm512_set1_epi64(two), code_shifts), table));
+    }
+    __m512i following = _mm512_loadu_si512(next);
+    asm("" : "+v"(following));  // expansion from memory is slow on some processors
+    const __m512i expanded = _mm512_maskz_expand_epi8(stored, following);
+    next += std::popcount(stored);
+    __m512i from = _mm512_mask_mov_epi8(nothing, stored, numbers);
+    if constexpr (sizeof(T) == 4) {
+      from = _mm512_max_epu8(from, _mm512_alignr_epi32(from, zero, 15));
+      from = _mm512_max_epu8(from, _mm512_alignr_epi32(from, zero, 14));
+      from = _mm512_max_epu8(from, _mm512_alignr_epi32(from, zero, 12));
+      from = _mm512_max_epu8(from, _mm512_alignr_epi32(from, zero, 8));
+    } else {
+      from = _mm512_max_epu8(from, _mm512_alignr_epi64(from, zero, 7));
+      from = _mm512_max_epu8(from, _mm512_alignr_epi64(from, zero, 6));
+      from = _mm512_max_epu8(from, _mm512_alignr_epi64(from, zero, 4));
+    }
+    const __m512i words = _mm512_permutex2var_epi8(before, from, expanded);
+    before = words;
+    __m512i x;
+    if constexpr (sizeof(T) == 4) {
+      x = _mm512_sll_epi32(words, shift);
+      if constexpr (!kExact) {
+        x = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(x), _mm512_set1_ps(median)));
+      }
+    } else {
+      x = _mm512_sll_epi64(words, shift);
+      if constexpr (!kExact) {
+        x = _mm512_castpd_si512(_mm512_add_pd(_mm512_castsi512_pd(x), _mm512_set1_pd(median)));
+      }
+    }
+    _mm512_storeu_si512(values + 64 * v, x);
+  }
+  return next == block + size;
 }
 
 }  // namespace

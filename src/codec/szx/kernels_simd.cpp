@@ -6,6 +6,7 @@
 #define HWY_WANT_AVX3_DL 1  // the variant with VBMI2, left out by default
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "codec/szx/kernels_simd.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -27,11 +28,18 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <Real T>
 using BitsOf = typename Type<T>::Bits;
 
+// Blocks that are planned together: enough of them that their sums overlap, few enough that the
+// next ones arrive from memory meanwhile.
+constexpr std::size_t kPlanGroup = 4;
+
 #if HWY_TARGET == HWY_SCALAR  // no vectors: the plain blocks
 
 template <Real T>
-BlockPlan<T> FastPlan(const std::byte* values, const Bound<T>& bound) {
-  return PlanBlock<T>(values, kBlockValues, bound);
+void PlanBlocks(const std::byte* values, std::size_t count, const Bound<T>& bound,
+                BlockPlan<T>* plans) {
+  for (std::size_t b = 0; b < count; ++b) {
+    plans[b] = PlanBlock<T>(values + b * kBlockValues * sizeof(T), kBlockValues, bound);
+  }
 }
 template <Real T, bool>
 std::size_t FastWrite(const std::byte* values, const BlockPlan<T>& plan, std::uint8_t* out) {
@@ -48,88 +56,15 @@ void FastFill(T median, std::byte* values) {
 
 #else
 
-template <Real T>
-HWY_INLINE hn::Vec<hn::ScalableTag<T>> LoadValues(const std::byte* values, std::size_t i) {
-  const hn::Repartition<std::uint8_t, hn::ScalableTag<T>> bytes;
-  return hn::BitCast(
-      hn::ScalableTag<T>(),
-      hn::LoadU(bytes, reinterpret_cast<const std::uint8_t*>(values + i * sizeof(T))));
-}
+}  // namespace
+}  // namespace szarena::codec::szx::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
 
-// PlanBlock for kBlockValues values and a bound > 0.
-template <Real T>
-BlockPlan<T> FastPlan(const std::byte* values, const Bound<T>& bound) {
-  const hn::ScalableTag<T> d;
-  const hn::RebindToUnsigned<decltype(d)> du;
-  const std::size_t lanes = hn::Lanes(d);
-  constexpr BlockPlan<T> kExact = {.exact = true, .required_bits = Type<T>::kBits, .median = -T{0}};
+#include "codec/szx/plan-inl.h"
 
-  // Two of each, so that steps need not wait for each other.
-  static_assert(kBlockValues % (2 * 64 / sizeof(T)) == 0);
-  const auto zero = hn::Zero(d);
-  auto min_even = LoadValues<T>(values, 0);
-  auto min_odd = LoadValues<T>(values, lanes);
-  auto max_even = min_even;
-  auto max_odd = min_odd;
-  auto poison_even =
-      hn::Mul(min_even, zero);  // becomes NaN with the first value that is not finite
-  auto poison_odd = hn::Mul(min_odd, zero);
-  for (std::size_t i = 2 * lanes; i < kBlockValues; i += 2 * lanes) {
-    const auto even = LoadValues<T>(values, i);
-    const auto odd = LoadValues<T>(values, i + lanes);
-    min_even = hn::Min(min_even, even);
-    min_odd = hn::Min(min_odd, odd);
-    max_even = hn::Max(max_even, even);
-    max_odd = hn::Max(max_odd, odd);
-    poison_even = hn::MulAdd(even, zero, poison_even);
-    poison_odd = hn::MulAdd(odd, zero, poison_odd);
-  }
-  const auto min_lanes = hn::Min(min_even, min_odd);
-  const auto max_lanes = hn::Max(max_even, max_odd);
-  const auto poison = hn::Add(poison_even, poison_odd);
-  if (!hn::AllTrue(d, hn::Eq(poison, zero))) return kExact;
-  const T min = hn::GetLane(hn::MinOfLanes(d, min_lanes));
-  const T max = hn::GetLane(hn::MaxOfLanes(d, max_lanes));
-  const T range = max - min;
-  if (!(range <= std::numeric_limits<T>::max())) return kExact;
-  const T radius = range / 2;
-  const T median = (min + radius) + T{0};
-  if (radius <= bound.value) {
-    // The distance to the median is largest at an end.
-    if (!WithinBound(min, median, bound.value) || !WithinBound(max, median, bound.value))
-      return kExact;
-    return {.constant = true, .median = median};
-  }
-  const int exponent =
-      static_cast<int>(std::bit_cast<BitsOf<T>>(radius) >> Type<T>::kMantissaBits) -
-      Type<T>::kExponentBias;
-  const int required_bits =
-      std::max(Type<T>::kHeadBits, Type<T>::kHeadBits + (exponent - bound.exponent) + 1);
-  if (required_bits > Type<T>::kBits || (required_bits == Type<T>::kBits && median == 0)) {
-    return {.exact = true, .required_bits = Type<T>::kBits, .median = 0};
-  }
-  const auto mask = hn::BitCast(
-      d, hn::Set(du, static_cast<BitsOf<T>>(~BitsOf<T>{0} << (Type<T>::kBits - required_bits))));
-  const auto medians = hn::Set(d, median);
-  const auto lost = [&](std::size_t i) HWY_ATTR {
-    const auto x = LoadValues<T>(values, i);
-    const auto restored = hn::Add(hn::And(hn::Sub(x, medians), mask), medians);
-    return hn::Abs(hn::Sub(x, restored));
-  };
-  auto worst_even = zero;
-  auto worst_odd = zero;
-  for (std::size_t i = 0; i < kBlockValues; i += 2 * lanes) {
-    worst_even = hn::Max(worst_even, lost(i));
-    worst_odd = hn::Max(worst_odd, lost(i + lanes));
-  }
-  const auto worst = hn::Max(worst_even, worst_odd);
-  // Rounding is monotone: below the bound is within it, above is outside; only equality needs the
-  // exact test.
-  const T error = hn::GetLane(hn::MaxOfLanes(d, worst));
-  if (error < bound.value) return {.required_bits = required_bits, .median = median};
-  if (error > bound.value) return kExact;
-  return PlanBlock<T>(values, kBlockValues, bound);
-}
+HWY_BEFORE_NAMESPACE();
+namespace szarena::codec::szx::HWY_NAMESPACE {
+namespace {
 
 // Adds up, over the lanes of 16 bytes, code * weight, where a lane's code is the number of its
 // leading bytes that are zero: the weights of the three leading bytes of every lane, at the place
@@ -231,6 +166,9 @@ std::size_t FastWrite(const std::byte* values, const BlockPlan<T>& plan, std::ui
 // ReadBlock for kBlockValues values, where MaxBlockBytes + kDecodeSlack bytes can be read.
 template <Real T, bool kExact>
 bool FastRead(const std::uint8_t* block, std::size_t size, std::byte* values) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
+  return ExpandingRead<T, kExact>(block, size, values);
+#else
   using Word = BitsOf<T>;
   const hn::Full128<T> d;
   const hn::Full128<Word> du;
@@ -266,6 +204,7 @@ bool FastRead(const std::uint8_t* block, std::size_t size, std::byte* values) {
     }
   }
   return next == block + size;
+#endif
 }
 
 // A constant block's values.
@@ -287,9 +226,15 @@ RunSizes EncodeTyped(const std::byte* values, std::size_t blocks, const Bound<T>
   std::uint8_t* const coded_begin = target.coded;
   RunSizes run;
   std::memset(target.states, 0, CeilDiv(blocks, 8));
+  BlockPlan<T> plans[kPlanGroup];
   for (std::size_t b = 0; b < blocks; ++b, values += kBlockValues * sizeof(T)) {
-    const auto plan =
-        bound.value > 0 ? FastPlan<T>(values, bound) : PlanBlock<T>(values, kBlockValues, bound);
+    const std::size_t in_group = b % kPlanGroup;
+    if (in_group == 0) PlanBlocks<T>(values, std::min(kPlanGroup, blocks - b), bound, plans);
+    const BlockPlan<T>& plan = plans[in_group];
+    // The next group comes from memory while this one is written. (Beyond the end it is harmless.)
+    for (std::size_t line = 0; line < kBlockValues * sizeof(T); line += 64) {
+      hwy::Prefetch(values + kPlanGroup * kBlockValues * sizeof(T) + line);
+    }
     if (plan.constant) {
       StoreBe(target.medians, plan.median);
       target.medians += sizeof(T);
