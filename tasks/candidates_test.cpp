@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "codec/szp/reference.h"
 #include "codec/szx/reference.h"
+#include "field/counter_rng.h"
 #include "field/generate.h"
 #include "szarena_candidate.h"
 #include "task/task.h"
@@ -29,15 +30,15 @@ const std::string kRoot = SZARENA_SOURCE_DIR;
 // A candidate's library, built in a temporary folder. Nothing of it is run in a sandbox here: these are our own.
 class Library {
  public:
-  explicit Library(const std::string& directory) {
+  Library(const std::string& directory, const std::string& march) {
     std::string folder = testing::TempDir() + "candidate-XXXXXX";
     if (mkdtemp(folder.data()) == nullptr) return;
     std::string library = folder + "/candidate.so";
     // The line of src/target/cpu/build.cpp, with warnings as errors.
     std::string command = fmt::format(
-        "g++ -std=c++20 -O3 -march=native -ffp-contract=off -fopenmp -pthread -fPIC -shared -fvisibility=hidden -Wall "
+        "g++ -std=c++20 -O3 -march={} -ffp-contract=off -fopenmp -pthread -fPIC -shared -fvisibility=hidden -Wall "
         "-Wextra -Werror -Wl,-z,defs -I{}/tasks/contract {}/*.cpp -o {}",
-        kRoot, directory, library);
+        march, kRoot, directory, library);
     if (std::system(command.c_str()) == 0) handle_ = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
     fs::remove_all(folder);
   }
@@ -79,14 +80,14 @@ struct Guarded {
 
 struct Candidate {
   // Each directory is built once, however many tests use it.
-  static const Candidate& Of(const std::string& directory, bool compressor) {
-    static std::map<std::string, std::unique_ptr<Candidate>> built;
-    auto& candidate = built[directory];
-    if (candidate == nullptr) candidate = std::make_unique<Candidate>(directory, compressor);
+  static const Candidate& Of(const std::string& directory, bool compressor, const std::string& march = "native") {
+    static std::map<std::pair<std::string, std::string>, std::unique_ptr<Candidate>> built;
+    auto& candidate = built[{directory, march}];
+    if (candidate == nullptr) candidate = std::make_unique<Candidate>(directory, compressor, march);
     return *candidate;
   }
-  Candidate(const std::string& directory, bool compressor)
-      : library(directory),
+  Candidate(const std::string& directory, bool compressor, const std::string& march)
+      : library(directory, march),
         workspace(library.ok() ? library.Get<WorkspaceFn>("szarena_workspace_bytes") : nullptr),
         forward(library.ok() ? library.Get<ForwardFn>(compressor ? "szarena_compress" : "szarena_run") : nullptr),
         backward(library.ok() ? library.Get<BackwardFn>(compressor ? "szarena_decompress" : "szarena_inverse")
@@ -248,9 +249,9 @@ const Codec kSzx = {
       return *codec::szx::MaxPayloadSize(f.size(), CodecType(f.dtype()), SzxParams(bound, mode)) + 4096;
     }};
 
-void CheckCompressor(const std::string& folder, const Codec& codec) {
+void CheckCompressor(const std::string& folder, const Codec& codec, const std::string& march = "native") {
   SCOPED_TRACE(folder);
-  const Candidate& candidate = Candidate::Of(folder, true);
+  const Candidate& candidate = Candidate::Of(folder, true, march);
   ASSERT_TRUE(candidate.library.ok() && candidate.workspace && candidate.forward && candidate.backward);
   for (const Case& item : CompressorCases()) {
     field::Field f = *field::Generate(item.spec, 1);
@@ -305,11 +306,218 @@ TEST(SzpCandidates, GiveTheReferencesBytes) {
 TEST(SzpCandidates, RefuseDamage) {
   for (const auto& folder : CandidateFolders("szp")) CheckDamage(folder, kSzp);
 }
+// A machine with AVX2 alone takes other branches of the baselines.
+TEST(SzpCandidates, GiveTheReferencesBytesWithAvx2) {
+  CheckCompressor(task::LoadTask(kRoot, "szp")->targets[task::Target::kCpu].baseline, kSzp, "haswell");
+}
+TEST(SzxCandidates, GiveTheReferencesBytesWithAvx2) {
+  CheckCompressor(task::LoadTask(kRoot, "szx")->targets[task::Target::kCpu].baseline, kSzx, "haswell");
+}
 TEST(SzxCandidates, GiveTheReferencesBytes) {
   for (const auto& folder : CandidateFolders("szx")) CheckCompressor(folder, kSzx);
 }
 TEST(SzxCandidates, RefuseDamage) {
   for (const auto& folder : CandidateFolders("szx")) CheckDamage(folder, kSzx);
+}
+
+// ------------------------------------------------------------------ primitives
+
+template <typename T>
+Bytes BytesOf(const std::vector<T>& values) {
+  const auto* data = reinterpret_cast<const std::byte*>(values.data());
+  return Bytes(data, data + values.size() * sizeof(T));
+}
+
+// Integers of many sizes: of `bits` bits and fewer, either sign.
+std::vector<int32_t> Integers(size_t n, unsigned bits, uint64_t seed) {
+  field::CounterRng rng(seed, bits);
+  std::vector<int32_t> values(n);
+  for (size_t i = 0; i < n; ++i) {
+    const auto magnitude = static_cast<int32_t>(rng.Bits(2 * i) & ((uint64_t{1} << (rng.Bits(i / 64) % (bits + 1))) - 1));
+    values[i] = rng.Bits(2 * i + 1) & 1 ? -magnitude : magnitude;
+  }
+  return values;
+}
+
+const size_t kLengths[] = {0, 1, 7, 8, 9, 31, 32, 33, 100, 128, 1000, 4099, 300001};
+
+// Runs baseline and source of a primitive on one input; both must give `expected`, and the input again where there is an inverse.
+void CheckPrimitive(const std::string& name, const szarena_problem& problem, const Bytes& input, const Bytes& expected,
+                    size_t capacity, bool has_inverse) {
+  // The baseline also as a machine with AVX2 alone builds it.
+  std::vector<std::pair<std::string, std::string>> builds;
+  for (const std::string& folder : CandidateFolders(name)) builds.emplace_back(folder, "native");
+  builds.emplace_back(builds.front().first, "haswell");
+  for (const auto& [folder, march] : builds) {
+    const Candidate& candidate = Candidate::Of(folder, false, march);
+    ASSERT_TRUE(candidate.library.ok() && candidate.workspace && candidate.forward) << folder;
+    ASSERT_EQ(candidate.backward != nullptr, has_inverse) << folder;
+    std::string what = fmt::format("{} n {} dims {}x{}x{} threads {}", folder, problem.n, problem.dims[0], problem.dims[1],
+                                   problem.dims[2], problem.threads);
+    Bytes payload = candidate.Forward(problem, input, capacity, what);
+    ASSERT_TRUE(payload == expected) << what;
+    if (!has_inverse) continue;
+    Bytes back;
+    ASSERT_EQ(candidate.Backward(problem, payload, input.size(), back, what), SZARENA_OK) << what;
+    ASSERT_TRUE(back == input) << what;
+  }
+}
+
+TEST(PrimitiveCandidates, Quantize) {
+  for (const Case& item : CompressorCases()) {
+    field::Field f = *field::Generate(item.spec, 1);
+    szarena_problem problem = Problem(f.size(), f.dtype() == field::DType::kF32 ? SZARENA_F32 : SZARENA_F64, item.bound);
+    problem.threads = item.threads;
+    std::vector<int32_t> codes(f.size());
+    std::vector<uint8_t> bitmap((f.size() + 7) / 8);
+    auto quantise = [&](auto values) {
+      using T = std::remove_cv_t<typename decltype(values)::element_type>;
+      const codec::szp::Quantiser<T> quantiser(item.bound);
+      for (size_t i = 0; i < values.size(); ++i) {
+        auto q = quantiser.Quantise(values[i]);
+        codes[i] = q.value_or(0);
+        if (!q) bitmap[i / 8] |= static_cast<uint8_t>(1u << (i % 8));
+      }
+    };
+    if (f.dtype() == field::DType::kF32) {
+      quantise(f.values<float>());
+    } else {
+      quantise(f.values<double>());
+    }
+    Bytes expected = BytesOf(codes), tail = BytesOf(bitmap);
+    expected.insert(expected.end(), tail.begin(), tail.end());
+    CheckPrimitive("quantize", problem, ToBytes(f), expected, expected.size() + 4096, false);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(PrimitiveCandidates, Lorenzo) {
+  for (const field::Dims& dims : std::vector<field::Dims>{{1, 1, 0}, {1, 1, 1}, {1, 1, 1000}, {1, 1, 300001}, {1, 30, 1},
+                                                          {1, 17, 33}, {5, 7, 9}, {40, 1, 1}, {3, 400, 211}, {1, 2, 150000}}) {
+    const size_t nz = dims[0], ny = dims[1], nx = dims[2];
+    for (unsigned bits : {4u, 31u}) {
+      std::vector<int32_t> values = Integers(nz * ny * nx, bits, nx);
+      std::vector<uint32_t> expected(values.size());
+      auto at = [&](size_t z, size_t y, size_t x, size_t dz, size_t dy, size_t dx) {
+        if (z < dz || y < dy || x < dx) return 0u;
+        return static_cast<uint32_t>(values[((z - dz) * ny + y - dy) * nx + x - dx]);
+      };
+      for (size_t i = 0; i < values.size(); ++i) {
+        for (size_t corner = 0; corner < 8; ++corner) {
+          const size_t dz = corner >> 2, dy = corner >> 1 & 1, dx = corner & 1;
+          const uint32_t value = at(i / (ny * nx), i / nx % ny, i % nx, dz, dy, dx);
+          expected[i] += (dz + dy + dx) % 2 == 0 ? value : 0u - value;
+        }
+      }
+      szarena_problem problem = Problem(values.size(), SZARENA_F32, 1);
+      for (size_t d = 0; d < 3; ++d) problem.dims[d] = dims[d];
+      for (uint32_t threads : {1u, 3u}) {
+        problem.threads = threads;
+        CheckPrimitive("lorenzo", problem, BytesOf(values), BytesOf(expected), 4 * values.size() + 4096, true);
+      }
+    }
+  }
+}
+
+TEST(PrimitiveCandidates, Histogram) {
+  for (size_t n : kLengths) {
+    for (uint32_t bins : {1u, 64u, 1000u, 65536u}) {
+      std::vector<int32_t> values = Integers(n, bins == 65536 ? 31 : 9, n);
+      std::vector<uint32_t> expected(bins + 1);
+      for (int32_t v : values) ++expected[v < 0 || v >= static_cast<int64_t>(bins) ? bins : static_cast<uint32_t>(v)];
+      szarena_problem problem = Problem(n, SZARENA_F32, 1);
+      problem.bins = bins;
+      problem.threads = 1 + bins % 3;
+      CheckPrimitive("histogram", problem, BytesOf(values), BytesOf(expected), 4 * expected.size() + 4096, false);
+    }
+  }
+}
+
+// SZp's fixed mode on whole numbers with bound 0.5 is bitpack.
+TEST(PrimitiveCandidates, Bitpack) {
+  for (size_t n : kLengths) {
+    for (unsigned bits : {0u, 1u, 7u, 8u, 9u, 16u, 24u, 29u}) {
+      std::vector<int32_t> values = Integers(n, bits, n);
+      std::vector<double> reals(values.begin(), values.end());
+      codec::szp::Params params{0.5, codec::szp::Mode::kFixed, 1024};
+      Bytes expected(*codec::szp::MaxPayloadSize(n, codec::DType::kF64, params));
+      expected.resize(*codec::szp::ReferenceCompress(codec::ArrayOf(std::span<const double>(reals)), params, expected));
+      szarena_problem problem = Problem(n, SZARENA_F32, 1);
+      problem.block_size = 32;
+      problem.pad_blocks = 1024;
+      problem.threads = 1 + bits % 3;
+      const size_t capacity = (n + 31) / 32 * 128 + 1024 * ((n + 32767) / 32768) + 4096;
+      CheckPrimitive("bitpack", problem, BytesOf(values), expected, capacity, true);
+    }
+  }
+}
+
+TEST(PrimitiveCandidates, BitpackKeepsTheLargestMagnitudes) {
+  std::vector<int32_t> values(100, INT32_MAX);
+  for (size_t i = 0; i < values.size(); i += 3) values[i] = -INT32_MAX;
+  szarena_problem problem = Problem(values.size(), SZARENA_F32, 1);
+  problem.block_size = 32;
+  problem.pad_blocks = 1024;
+  for (const std::string& folder : CandidateFolders("bitpack")) {
+    const Candidate& candidate = Candidate::Of(folder, false);
+    Bytes payload = candidate.Forward(problem, BytesOf(values), 8192, folder), back;
+    EXPECT_EQ(payload.size(), 1024u + 4 * 128);
+    ASSERT_EQ(candidate.Backward(problem, payload, 400, back, folder), SZARENA_OK);
+    EXPECT_TRUE(back == BytesOf(values)) << folder;
+    for (size_t size = 0; size < payload.size(); size += 1 + size / 9) {
+      Bytes cut(payload.begin(), payload.begin() + static_cast<ptrdiff_t>(size));
+      EXPECT_NE(candidate.Backward(problem, cut, 400, back, folder), SZARENA_OK) << size;
+    }
+  }
+}
+
+TEST(PrimitiveCandidates, Scan) {
+  for (size_t n : kLengths) {
+    field::CounterRng rng(n, 0);
+    std::vector<uint32_t> values(n);
+    for (size_t i = 0; i < n; ++i) values[i] = static_cast<uint32_t>(rng.Bits(i));
+    std::vector<uint64_t> expected(n + 1);
+    for (size_t i = 0; i < n; ++i) expected[i + 1] = expected[i] + values[i];
+    for (uint32_t threads : {1u, 3u}) {
+      szarena_problem problem = Problem(n, SZARENA_F32, 1);
+      problem.threads = threads;
+      CheckPrimitive("scan", problem, BytesOf(values), BytesOf(expected), 8 * (n + 1) + 4096, false);
+    }
+  }
+}
+
+template <typename Word>
+void CheckLeadingBytes(size_t n, uint32_t dtype, uint32_t threads) {
+  field::CounterRng rng(n, dtype);
+  std::vector<Word> words(n);
+  // Neighbours that share any number of leading bytes, all of them at times.
+  for (size_t i = 0; i < n; ++i) {
+    const Word fresh = static_cast<Word>(rng.Bits(2 * i)) >> (rng.Bits(2 * i + 1) % (8 * sizeof(Word)));
+    words[i] = (i > 0 ? words[i - 1] : 0) ^ (rng.Bits(i) % 5 == 0 ? 0 : fresh);
+  }
+  std::vector<uint8_t> expected((n + 3) / 4);
+  for (size_t i = 0; i < n; ++i) {
+    const Word previous = i % 128 == 0 ? 0 : words[i - 1];
+    unsigned code = 0;
+    for (unsigned k = 1; k <= 3; ++k) {
+      const size_t shift = 8 * (sizeof(Word) - k);
+      code += code == k - 1 && words[i] >> shift == previous >> shift;
+    }
+    expected[i / 4] |= static_cast<uint8_t>(code << (6 - 2 * (i % 4)));
+  }
+  szarena_problem problem = Problem(n, dtype, 1);
+  problem.block_size = 128;
+  problem.threads = threads;
+  CheckPrimitive("leading-bytes", problem, BytesOf(words), BytesOf(expected), expected.size() + 4096, false);
+}
+
+TEST(PrimitiveCandidates, LeadingBytes) {
+  for (size_t n : kLengths) {
+    for (uint32_t threads : {1u, 3u}) {
+      CheckLeadingBytes<uint32_t>(n, SZARENA_F32, threads);
+      CheckLeadingBytes<uint64_t>(n, SZARENA_F64, threads);
+    }
+  }
 }
 
 TEST(Ladders, HaveSixStepsWithIdeasAndOneRegression) {

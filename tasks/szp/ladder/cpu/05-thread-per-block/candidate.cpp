@@ -103,18 +103,27 @@ inline uint32_t LoadBig(const uint8_t* in) {
   return __builtin_bswap32(w);
 }
 
-// The compiler's own vectors of 64 bytes, and as many 32-bit integers.
+// Bytes of the machine's widest vectors.
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+
+// The compiler's own vectors of that size, and as many 32-bit integers.
 template <typename T>
 struct Vectors;
 template <>
 struct Vectors<float> {
-  typedef float Real __attribute__((vector_size(64)));
-  typedef int32_t Int __attribute__((vector_size(64)));
+  typedef float Real __attribute__((vector_size(kVectorBytes)));
+  typedef int32_t Int __attribute__((vector_size(kVectorBytes)));
 };
 template <>
 struct Vectors<double> {
-  typedef double Real __attribute__((vector_size(64)));
-  typedef int32_t Int __attribute__((vector_size(32)));
+  typedef double Real __attribute__((vector_size(kVectorBytes)));
+  typedef int32_t Int __attribute__((vector_size(kVectorBytes / 2)));
 };
 
 // Quantised values of a whole block; false where it has to be stored raw. |x - x'| < e decides without a branch a value, and
@@ -140,7 +149,7 @@ inline bool Quantise(const T* x, const Bound<T>& bound, int32_t* q) {
     Int codes = __builtin_convertvector(r, Int);
     std::memcpy(q + i, &codes, sizeof codes);
   }
-  uint64_t parts[8], all = ~uint64_t{0};
+  uint64_t parts[kVectorBytes / 8], all = ~uint64_t{0};
   std::memcpy(parts, &fine, sizeof parts);
   for (uint64_t part : parts) all &= part;
   if (all == ~uint64_t{0}) [[likely]] return true;

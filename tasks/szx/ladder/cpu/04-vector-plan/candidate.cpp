@@ -136,18 +136,27 @@ void WriteHeader(bool random, uint64_t constant, uint8_t* out) {
 uint64_t Length(const szarena_problem& p, uint64_t b) { return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock; }
 uint64_t Blocks(const szarena_problem& p) { return p.n / kBlock + (p.n % kBlock != 0); }
 
-// The compiler's own vectors of 64 bytes.
+// Bytes of the machine's widest vectors.
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+
+// The compiler's own vectors of that size.
 template <typename T>
 struct Vectors;
 template <>
 struct Vectors<float> {
-  typedef float Real __attribute__((vector_size(64)));
-  typedef uint32_t Word __attribute__((vector_size(64)));
+  typedef float Real __attribute__((vector_size(kVectorBytes)));
+  typedef uint32_t Word __attribute__((vector_size(kVectorBytes)));
 };
 template <>
 struct Vectors<double> {
-  typedef double Real __attribute__((vector_size(64)));
-  typedef uint64_t Word __attribute__((vector_size(64)));
+  typedef double Real __attribute__((vector_size(kVectorBytes)));
+  typedef uint64_t Word __attribute__((vector_size(kVectorBytes)));
 };
 
 template <typename Vector, typename T>
@@ -160,7 +169,7 @@ inline Vector Load(const T* from) {
 // Whether every lane of a comparison is true.
 template <typename Mask>
 inline bool All(const Mask& mask) {
-  uint64_t parts[8], all = ~uint64_t{0};
+  uint64_t parts[kVectorBytes / 8], all = ~uint64_t{0};
   std::memcpy(parts, &mask, sizeof parts);
   for (uint64_t part : parts) all &= part;
   return all == ~uint64_t{0};
