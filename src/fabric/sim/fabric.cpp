@@ -44,11 +44,9 @@ Pe& Fabric::Impl::PeAt(uint32_t id) {
   return pe;
 }
 
-Router& Fabric::Impl::RouterAt(uint32_t id) {
-  Router* r = routers[id].load(std::memory_order_acquire);
-  if (r != nullptr) return *r;
+Router& Fabric::Impl::MakeRouter(uint32_t id) {
   const std::lock_guard lock(router_mutex);
-  r = routers[id].load(std::memory_order_relaxed);
+  Router* r = routers[id].load(std::memory_order_relaxed);
   if (r == nullptr) {
     r = new Router;
     routers[id].store(r, std::memory_order_release);
@@ -67,10 +65,8 @@ ColorState* Fabric::Impl::StateIf(uint32_t id, uint32_t color) const {
   return r == nullptr ? nullptr : r->colors[color].load(std::memory_order_acquire);
 }
 
-ColorState& Fabric::Impl::StateOf(uint32_t id, uint32_t color) {
+ColorState& Fabric::Impl::MakeState(uint32_t id, uint32_t color) {
   Router& r = RouterAt(id);
-  ColorState* s = r.colors[color].load(std::memory_order_acquire);
-  if (s != nullptr) return *s;
   auto fresh = std::make_unique<ColorState>();
   if (const ColorRoute* route = RouteOf(id, color)) {
     fresh->config = *route;
@@ -83,7 +79,7 @@ ColorState& Fabric::Impl::StateOf(uint32_t id, uint32_t color) {
   fresh->config.color = static_cast<uint8_t>(color);
   fresh->Apply();
   const std::lock_guard lock(router_mutex);
-  s = r.colors[color].load(std::memory_order_relaxed);
+  ColorState* s = r.colors[color].load(std::memory_order_relaxed);
   if (s == nullptr) {
     s = fresh.release();
     r.colors[color].store(s, std::memory_order_release);

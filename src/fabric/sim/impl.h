@@ -139,8 +139,16 @@ struct Fabric::Impl {
 
   Pe& PeAt(uint32_t id);                                // only from the PE's tile, or between cycles
   Pe* PeIf(uint32_t id) { return pes[id].get(); }
-  Router& RouterAt(uint32_t id);
-  ColorState& StateOf(uint32_t id, uint32_t color);
+  Router& RouterAt(uint32_t id) {
+    Router* r = routers[id].load(std::memory_order_acquire);
+    return r != nullptr ? *r : MakeRouter(id);
+  }
+  Router& MakeRouter(uint32_t id);
+  ColorState& StateOf(uint32_t id, uint32_t color) {
+    ColorState* s = RouterAt(id).colors[color].load(std::memory_order_acquire);
+    return s != nullptr ? *s : MakeState(id, color);
+  }
+  ColorState& MakeState(uint32_t id, uint32_t color);
   ColorState* StateIf(uint32_t id, uint32_t color) const;
   const bytecode::ColorRoute* RouteOf(uint32_t id, uint32_t color) const;
   Tile& TileOf(uint32_t id) { return *tiles[tile_of_row[id / width]]; }
