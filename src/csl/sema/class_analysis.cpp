@@ -58,9 +58,9 @@ bool ClassAnalysis::Serialize(const Value& value, std::vector<uint8_t>& out) {
   if (const std::vector<Value>* elements = value.as_elements()) {
     const TypeInfo& info = types[value.type];
     for (size_t i = 0; i < elements->size(); ++i) {
+      if (info.kind == TypeKind::kUnion && (*elements)[i].is_undefined()) continue;
       if (info.kind != TypeKind::kArray) {
         out.resize(start + static_cast<size_t>(types.FieldOffset(value.type, i)), 0);
-        if (info.kind == TypeKind::kUnion && (*elements)[i].is_undefined()) continue;
       }
       if (!Serialize((*elements)[i], out)) return false;
     }

@@ -442,7 +442,8 @@ Operand Evaluator::EvalAssign(const AssignExpr& node, Span span) {
   if (const std::optional<BinaryOp> op = OperatorOf(node.op)) {
     Operand old = Load(place, span);
     if (old.Stops()) return old;
-    Operand right = EvalLoaded(node.value);
+    const bool is_shift = *op == BinaryOp::kShl || *op == BinaryOp::kShr;
+    Operand right = EvalLoaded(node.value, is_shift ? TypeId{} : place.type);
     if (right.Stops()) return right;
     value = Binary(*op, std::move(old), std::move(right), span);
     if (value.Stops()) return value;

@@ -149,7 +149,10 @@ Operand Evaluator::EvalBinary(const BinaryExpr& node, Span span) {
     fb_->Emit(Op::kMove, copy, lhs.reg);
     lhs = Operand::Register(lhs.type, copy);
   }
-  Operand rhs = EvalLoaded(node.rhs);
+  // A branch of constants on the right takes the type of the left side.
+  const bool gives_hint = HasStatements(ast(), node.rhs) && !IsShift(node.op) &&
+                          !types().IsComptimeOnly(lhs.type);
+  Operand rhs = EvalLoaded(node.rhs, gives_hint ? lhs.type : TypeId{});
   if (rhs.Stops()) return rhs;
   return Binary(node.op, std::move(lhs), std::move(rhs), span);
 }

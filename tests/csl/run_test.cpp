@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs each file of src/csl/testdata/run on a small fabric and compares global variables.
+//
+//   //@ width: 2                 PEs in a row (default 1); all run the same code, with `param x: u16` where declared
+//   //@ args: --fp16-format=bf16 more flags of cslc
+//   //@ arch: wse3               only there (default: both)
+//   //= out: 1 2 3               what variable `out` of PE (0, 0) holds at the end; `//= out@1:` for PE (1, 0)
+//   //! index-out-of-bounds      a trap that must be reported (default: none may be)
+//   layout-free PE code with `task main() void`, which runs at start
+//
+// Routes between the PEs: `//@ row: N` configures colour N from each PE to its eastern neighbour.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "csl/driver/driver.h"
+#include "fabric/sim/fabric.h"
+
+namespace szarena {
+namespace {
+
+struct Expectation {
+  std::string variable;
+  int x = 0;
+  std::vector<std::string> values;
+};
+
+struct RunFile {
+  std::string name;
+  std::string text;
+  int width = 1;
+  std::vector<std::string> archs = {"wse2", "wse3"};
+  std::vector<std::string> args;
+  std::vector<int> row_colors;
+  std::vector<Expectation> expectations;
+  std::vector<std::string> traps;
+};
+
+std::vector<std::string> Words(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+RunFile ReadFile(const std::string& path) {
+  RunFile file;
+  file.name = std::filesystem::path(path).stem().string();
+  std::ifstream in(path);
+  std::stringstream all;
+  all << in.rdbuf();
+  file.text = all.str();
+  std::istringstream lines(file.text);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t colon = line.find(':');
+    const std::vector<std::string> words =
+        Words(colon == std::string::npos ? "" : line.substr(colon + 1));
+    if (line.rfind("//@ width", 0) == 0) file.width = std::stoi(words.at(0));
+    if (line.rfind("//@ args", 0) == 0) file.args = words;
+    if (line.rfind("//@ arch", 0) == 0) file.archs = words;
+    if (line.rfind("//@ row", 0) == 0) {
+      for (const std::string& word : words) file.row_colors.push_back(std::stoi(word));
+    }
+    if (line.rfind("//! ", 0) == 0) file.traps.push_back(Words(line.substr(4)).at(0));
+    if (line.rfind("//= ", 0) == 0) {
+      Expectation expectation;
+      expectation.variable = line.substr(4, colon - 4);
+      const size_t at = expectation.variable.find('@');
+      if (at != std::string::npos) {
+        expectation.x = std::stoi(expectation.variable.substr(at + 1));
+        expectation.variable.resize(at);
+      }
+      expectation.values = words;
+      file.expectations.push_back(std::move(expectation));
+    }
+  }
+  return file;
+}
+
+std::string LayoutFor(const RunFile& file) {
+  std::string text = "layout {\n  @set_rectangle(" + std::to_string(file.width) + ", 1);\n";
+  const bool wants_x = file.text.find("param x: u16") != std::string::npos;
+  for (int x = 0; x < file.width; ++x) {
+    text += "  @set_tile_code(" + std::to_string(x) + ", 0, \"pe.csl\", .{";
+    if (wants_x) text += " .x = " + std::to_string(x) + " ";
+    text += "});\n";
+    for (const int color : file.row_colors) {
+      const char* rx = x == 0 ? "RAMP" : "WEST";
+      const char* tx = x + 1 == file.width ? "RAMP" : x == 0 ? "EAST" : "RAMP, EAST";
+      if (file.width == 1) tx = "RAMP";
+      text += "  @set_color_config(" + std::to_string(x) + ", 0, @get_color(" +
+              std::to_string(color) + "), .{ .routes = .{ .rx = .{ " + rx + " }, .tx = .{ " + tx +
+              " } } });\n";
+    }
+  }
+  return text + "}\n";
+}
+
+// The values of a variable as text, each in the shortest form that shows it exactly enough.
+std::vector<std::string> Decode(const bytecode::Symbol& symbol, const std::vector<uint8_t>& bytes,
+                                bytecode::FloatFormat fp16) {
+  std::string type = symbol.type.substr(symbol.type.rfind(']') + 1);
+  std::vector<std::string> values;
+  for (size_t i = 0; i + symbol.elem_size <= bytes.size(); i += symbol.elem_size) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, bytes.data() + i, symbol.elem_size);
+    if (type == "f32") {
+      values.push_back(fmt::format("{}", std::bit_cast<float>(static_cast<uint32_t>(bits))));
+    } else if (type == "f16" || type == "bf16" || type == "cb16") {
+      values.push_back(fmt::format("{}", bytecode::F16ToDouble(fp16, static_cast<uint16_t>(bits))));
+    } else if (type[0] == 'i') {
+      values.push_back(fmt::format("{}", bytecode::SignExtend(bits, symbol.elem_size * 8)));
+    } else {
+      values.push_back(fmt::format("{}", bits));
+    }
+  }
+  return values;
+}
+
+void RunOn(const RunFile& file, const std::string& arch) {
+  SCOPED_TRACE(arch);
+  const std::filesystem::path dir =
+      std::filesystem::temp_directory_path() /
+      ("szarena_csl_run_" + std::to_string(getpid()) + "_" + file.name + "_" + arch);
+  std::filesystem::create_directories(dir);
+  std::ofstream(dir / "layout.csl") << LayoutFor(file);
+  std::string code = file.text;
+  code += "\ncomptime {\n  @bind_local_task(main, @get_local_task_id(26));\n"
+          "  @activate(@get_local_task_id(26));\n}\n";
+  std::ofstream(dir / "pe.csl") << code;
+
+  std::vector<std::string> args = {(dir / "layout.csl").string(), "--arch=" + arch};
+  args.insert(args.end(), file.args.begin(), file.args.end());
+  const auto options = csl::ParseOptions(args);
+  ASSERT_TRUE(options) << options.error().ToString();
+  csl::Outcome outcome = csl::Compile(*options, {});
+  std::filesystem::remove_all(dir);
+  ASSERT_TRUE(outcome.program) << outcome.messages;
+
+  const auto program = std::make_shared<const bytecode::Program>(std::move(*outcome.program));
+  fabric::Options run_options;
+  run_options.max_cycles = 2'000'000;
+  auto fabric = fabric::Fabric::Create(program, run_options);
+  ASSERT_TRUE(fabric) << fabric.error().ToString();
+  const auto ran = (*fabric)->RunUntilIdle();
+  EXPECT_TRUE(ran) << ran.error().ToString();
+  (*fabric)->Stop();
+
+  std::vector<std::string> expected_traps = file.traps;
+  for (const fabric::Trap& trap : (*fabric)->traps()) {
+    const std::string name(fabric::TrapName(trap.kind));
+    const auto found = std::find(expected_traps.begin(), expected_traps.end(), name);
+    if (found == expected_traps.end()) {
+      ADD_FAILURE() << "unexpected trap " << name << " in line " << trap.line << ": "
+                    << trap.detail;
+    }
+  }
+  for (const std::string& name : expected_traps) {
+    const bool seen = std::any_of((*fabric)->traps().begin(), (*fabric)->traps().end(),
+                                  [&](const fabric::Trap& trap) {
+                                    return fabric::TrapName(trap.kind) == name;
+                                  });
+    EXPECT_TRUE(seen) << "no trap " << name;
+  }
+  for (const Expectation& expectation : file.expectations) {
+    const uint32_t index = program->At(expectation.x, 0).code_class;
+    const auto& symbols = program->classes[index].symbols;
+    const auto symbol = std::find_if(symbols.begin(), symbols.end(), [&](const auto& candidate) {
+      return candidate.name == expectation.variable;
+    });
+    ASSERT_NE(symbol, symbols.end()) << expectation.variable;
+    const auto bytes = (*fabric)->ReadSymbol(expectation.x, 0, expectation.variable);
+    ASSERT_TRUE(bytes) << bytes.error().ToString();
+    EXPECT_EQ(Decode(*symbol, *bytes, program->fp16), expectation.values)
+        << expectation.variable << " of PE (" << expectation.x << ", 0)";
+  }
+  EXPECT_FALSE(file.expectations.empty()) << "the file expects nothing";
+}
+
+class CslRun : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(CslRun, Program) {
+  const RunFile file = ReadFile(GetParam());
+  for (const std::string& arch : file.archs) RunOn(file, arch);
+}
+
+std::vector<std::string> Files() {
+  std::vector<std::string> files;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(SZARENA_SOURCE_DIR "/src/csl/testdata/run")) {
+    if (entry.path().extension() == ".csl") files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, CslRun, ::testing::ValuesIn(Files()), [](const auto& test) {
+  return std::filesystem::path(test.param).stem().string();
+});
+
+}  // namespace
+}  // namespace szarena
