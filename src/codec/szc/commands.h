@@ -72,7 +72,8 @@ Result<void> CheckDevice(std::string_view device);
 // kCancelled once the user has asked to stop (SIGINT, SIGTERM); nothing half-written stays then.
 Result<void> CheckStop();
 void WatchStopSignals();
-// Moves on `bytes` of work named `what` on the terminal, if stderr is one.
+// Says on the terminal, if stderr is one, that `what` happens to `file`; `bytes` 0: of unknown
+// size.
 void ShowStage(std::string_view what, std::string_view file, std::uint64_t bytes);
 void EndStage();
 

@@ -43,6 +43,7 @@ Result<field::Field> LoadInput(const std::string& input, const std::string& dtyp
     }
     if (!shape.empty()) spec->dims = shape;
   }
+  ShowStage("reading", input, 0);
   auto loaded = field::LoadField(*spec);
   if (!loaded) return tl::unexpected(std::move(loaded).error());
   if (wanted && loaded->dtype() != *wanted) {
@@ -106,8 +107,9 @@ term::Progress& StderrProgress() {
 }  // namespace
 
 void ShowStage(std::string_view what, std::string_view file, std::uint64_t bytes) {
-  StderrProgress().Show(
-      fmt::format("{} {} ({:.1f} MB)", what, file, static_cast<double>(bytes) / 1e6));
+  const std::string size =
+      bytes == 0 ? std::string() : fmt::format(" ({:.1f} MB)", static_cast<double>(bytes) / 1e6);
+  StderrProgress().Show(fmt::format("{} {}{}", what, file, size));
 }
 
 void EndStage() { StderrProgress().Wipe(); }
