@@ -50,6 +50,13 @@ std::string DescribeMachine() {
                      known ? name.release : "?");
 }
 
+const target::Backend* FindBackend(const std::string& name) {
+  for (const target::Backend* backend : {&target::cpu::CpuBackend()}) {
+    if (backend->name == name) return backend;
+  }
+  return nullptr;
+}
+
 // One evaluation in progress.
 class Ladder {
  public:
@@ -94,6 +101,7 @@ class Ladder {
   const EvaluateOptions& options_;
   const TaskSpec& task_;
   Verdict verdict_;
+  const target::Backend* backend_ = nullptr;
   std::optional<sandbox::Sandbox> sandbox_;
   target::Candidate candidate_;
   Subject subject_;
@@ -167,7 +175,7 @@ Result<bool> Ladder::Receive() {
 
 Result<bool> Ladder::BuildCandidate() {
   Begin(Stage::kBuilt);
-  SZARENA_TRY(target::cpu::BuildResult built, target::cpu::Build(*sandbox_, candidate_));
+  SZARENA_TRY(target::BuildResult built, backend_->build(*sandbox_, candidate_));
   Spent(Stage::kBuilt);
   build_log_ = std::move(built.log);
   if (!built.ok) {
@@ -175,7 +183,7 @@ Result<bool> Ladder::BuildCandidate() {
     return false;
   }
   verdict_.at(Stage::kBuilt).detail = fmt::format("{} bytes", built.library.size());
-  subject_ = {&*sandbox_, &task_, std::move(built.library), verdict_.threads};
+  subject_ = {backend_, &*sandbox_, &task_, std::move(built.library), verdict_.threads};
   return true;
 }
 
@@ -402,21 +410,22 @@ Result<std::optional<std::string>> Ladder::BuildBaseline() {
   if (baseline.sha256 == candidate_.sha256) return std::optional(subject_.library);
   // A session compares many candidates with the same baseline: built once in a process.
   static std::mutex mutex;
-  static std::map<std::string, std::string> built_before;
+  static std::map<std::pair<std::string, std::string>, std::string> built_before;
+  const std::pair key(options_.target, baseline.sha256);
   const std::lock_guard lock(mutex);
-  if (const auto found = built_before.find(baseline.sha256); found != built_before.end()) return std::optional(found->second);
-  SZARENA_TRY(target::cpu::BuildResult built, target::cpu::Build(*sandbox_, baseline));
+  if (const auto found = built_before.find(key); found != built_before.end()) return std::optional(found->second);
+  SZARENA_TRY(target::BuildResult built, backend_->build(*sandbox_, baseline));
   if (!built.ok) {
     return Fail(ErrorCode::kInternal, "the baseline '" + *options_.baseline + "' does not build: " + built.reason);
   }
-  built_before[baseline.sha256] = built.library;
+  built_before[key] = built.library;
   return std::optional(std::move(built.library));
 }
 
 Result<void> Ladder::RunMeasurement() {
   Begin(Stage::kMeasured);
   SZARENA_TRY(std::optional<std::string> library, BuildBaseline());
-  Subject baseline{&*sandbox_, &task_, library.value_or(""), verdict_.threads};
+  Subject baseline{backend_, &*sandbox_, &task_, library.value_or(""), verdict_.threads};
   MeasureOptions options;
   options.trials = options_.trials;
   options.free_format = options_.free_format;
@@ -465,7 +474,8 @@ void Ladder::WriteFeedback() {
 
 Result<Evaluation> Ladder::Run() {
   const auto begin = Clock::now();
-  if (options_.target != "cpu") {
+  backend_ = FindBackend(options_.target);
+  if (backend_ == nullptr) {
     return Fail(ErrorCode::kUnavailable, "target '" + options_.target + "' cannot be judged by this build; 'cpu' can");
   }
   if (options_.trials < 10) {

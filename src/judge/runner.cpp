@@ -8,7 +8,6 @@
 
 #include "judge/cases.h"
 #include "judge/checks.h"
-#include "target/cpu/embedded.h"
 
 namespace szarena::judge {
 namespace {
@@ -96,13 +95,14 @@ Result<uint64_t> OutputCapacity(const TaskSpec& task, const szarena_problem& pro
 
 Result<Worker> StartWorker(const Subject& subject, size_t input_bytes, size_t output_bytes) {
   target::WorkerSpec spec;
-  spec.driver = target::cpu::DriverProgram();
+  spec.driver = subject.backend->driver();
   spec.library = subject.library;
   spec.compressor = subject.task->compressor;
   spec.need_backward = subject.task->has_backward;
   spec.input_bytes = input_bytes;
   spec.output_bytes = output_bytes;
   spec.threads = subject.threads;
+  spec.cpu_seconds = subject.cpu_seconds;
   return Worker::Start(*subject.sandbox, spec);
 }
 

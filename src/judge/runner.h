@@ -12,16 +12,19 @@
 #include "judge/reference.h"
 #include "judge/verdict.h"
 #include "sandbox/sandbox.h"
+#include "target/backend.h"
 #include "target/worker.h"
 
 namespace szarena::judge {
 
 // A built library and where it runs.
 struct Subject {
+  const target::Backend* backend = nullptr;
   const sandbox::Sandbox* sandbox = nullptr;
   const TaskSpec* task = nullptr;
   std::string library;  // bytes
   int threads = 1;
+  uint64_t cpu_seconds = 300;  // of one process
 };
 
 // A fault found, with the stage that it belongs to.

@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kMaxLibraryBytes = 64u << 20;
 constexpr size_t kMaxLogBytes = 8000;
+constexpr std::chrono::seconds kTimeout{90};
 
 bool HasSuffix(const std::string& path, std::initializer_list<const char*> suffixes) {
   return std::any_of(suffixes.begin(), suffixes.end(), [&](const char* s) { return path.ends_with(s); });
@@ -36,8 +37,7 @@ std::vector<std::string> CompileLine() {
           "-Wl,-z,defs", "-Wl,-z,now", "-I/contract"};
 }
 
-Result<BuildResult> Build(const sandbox::Sandbox& sandbox, const Candidate& candidate,
-                          std::chrono::milliseconds timeout) {
+Result<BuildResult> Build(const sandbox::Sandbox& sandbox, const Candidate& candidate) {
   BuildResult result;
   sandbox::Command command;
   command.argv = CompileLine();
@@ -78,17 +78,22 @@ Result<BuildResult> Build(const sandbox::Sandbox& sandbox, const Candidate& cand
 
   command.binds = {{source, "/src", false}, {contract, "/contract", false}, {output, "/out", true}};
   command.cwd = "/src";
-  command.limits.cpu_seconds = static_cast<uint64_t>(timeout.count() / 1000 + 10);
+  command.limits.cpu_seconds = static_cast<uint64_t>(kTimeout.count() + 10);
   command.limits.address_space_bytes = 6ull << 30;
   command.limits.file_bytes = kMaxLibraryBytes;
   command.limits.processes = 100;
-  SZARENA_TRY(os::ProcessResult run, sandbox.Run(command, timeout));
+  SZARENA_TRY(os::ProcessResult run, sandbox.Run(command, kTimeout));
   result.seconds = run.seconds;
+  // The sandbox's own words come first and name it; no file of a candidate can be called so.
+  if (!run.status.ok() && run.err.starts_with("bwrap: ")) {
+    return Fail(ErrorCode::kUnavailable, "the sandbox for compiling could not be made (is the folder for temporary files, '" +
+                                             work.path() + "', reachable by every user?): " + run.err.substr(0, run.err.find('\n')));
+  }
   std::string log = run.out + run.err;
   for (size_t at = log.find("/src/"); at != std::string::npos; at = log.find("/src/", at)) log.erase(at, 5);
   result.log = Cut(std::move(log));
   if (run.timed_out) {
-    result.reason = fmt::format("the compiler did not end within {} s", timeout.count() / 1000);
+    result.reason = fmt::format("the compiler did not end within {} s", kTimeout.count());
     return result;
   }
   if (!run.status.ok()) {
@@ -109,6 +114,11 @@ Result<BuildResult> Build(const sandbox::Sandbox& sandbox, const Candidate& cand
   result.library = *std::move(library);
   result.ok = true;
   return result;
+}
+
+const Backend& CpuBackend() {
+  static constexpr Backend kBackend{"cpu", Build, DriverProgram};
+  return kBackend;
 }
 
 }  // namespace szarena::target::cpu

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 
+#include "os/temp_dir.h"
 #include "target/cpu/build.h"
 #include "target/cpu/embedded.h"
 #include "target/worker.h"
@@ -105,6 +107,25 @@ TEST_F(CpuTarget, AMissingFunctionIsFoundWhenLinkingOrLoading) {
 TEST_F(CpuTarget, SourcesCannotIncludeFilesOfTheHost) {
   EXPECT_FALSE(BuildSource("#include \"/etc/passwd\"\n").ok);
   EXPECT_FALSE(BuildSource("#include \"" SZARENA_SOURCE_DIR "/README.md\"\n").ok);
+}
+
+// A folder that the sandbox's user cannot enter is the environment's fault, never the candidate's.
+TEST_F(CpuTarget, AnUnreachableTemporaryFolderIsNoVerdict) {
+  const auto dir = os::TempDir::Create("szarena-cpu-test-", 0700);
+  ASSERT_TRUE(dir);
+  const char* before = getenv("TMPDIR");
+  const std::string saved = before != nullptr ? before : "";
+  setenv("TMPDIR", dir->path().c_str(), 1);
+  Candidate candidate;
+  candidate.files.push_back({"candidate.cpp", "int x;\n"});
+  const auto built = Build(*sandbox_, candidate);
+  before != nullptr ? setenv("TMPDIR", saved.c_str(), 1) : unsetenv("TMPDIR");
+  if (built) {
+    EXPECT_TRUE(built->ok);  // not root: the sandbox's user is ours
+  } else {
+    EXPECT_EQ(built.error().code, ErrorCode::kUnavailable);
+    EXPECT_THAT(built.error().message, HasSubstr("reachable"));
+  }
 }
 
 TEST_F(CpuTarget, InputsCannotBeWritten) {
