@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Returns at once; a thread does the work: too late, or into memory that is gone.
 // FAILS: output-produced finished
+// FLAG: any
 #include <thread>
 #include <time.h>
 #include "honest.h"
