@@ -63,7 +63,7 @@ DiagSink& DiagSink::Note(Span span, std::string text) {
   if (!last_was_kept_) return *this;
   // Notes about the cause come before the context ("in the code of PE …").
   auto& notes = diagnostics_.back().notes;
-  notes.insert(notes.end() - static_cast<std::ptrdiff_t>(contexts_.size()), {span, std::move(text)});
+  notes.insert(notes.end() - static_cast<std::ptrdiff_t>(contexts_.size()), {span, std::move(text), false});
   return *this;
 }
 

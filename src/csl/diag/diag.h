@@ -35,6 +35,7 @@ size_t DiagKindCount();
 struct DiagNote {
   Span span;  // may be none
   std::string text;
+  bool brief = false;  // without the source line
 };
 
 struct Diagnostic {
@@ -61,7 +62,7 @@ class DiagSink {
   // While a Context lives, every message gets its note: which import, which PE class.
   class Context {
    public:
-    Context(DiagSink& sink, Span span, std::string text) : sink_(sink) { sink_.contexts_.push_back({span, std::move(text)}); }
+    Context(DiagSink& sink, Span span, std::string text) : sink_(sink) { sink_.contexts_.push_back({span, std::move(text), true}); }
     ~Context() { sink_.contexts_.pop_back(); }
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;

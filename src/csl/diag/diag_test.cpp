@@ -28,8 +28,6 @@ TEST_F(DiagTest, TextShowsPlaceLineCaretNotesAndRemedy) {
             "      |     ^\n"
             "note: cause\n"
             "a.csl:1:1: note: in the code of PE (1, 2)\n"
-            "    1 | var x = 1;\n"
-            "      | ^~~\n"
             "  help: write 'const x = VALUE;', or 'param' where the value comes from outside\n"
             "1 error\n");
 }

@@ -61,7 +61,7 @@ std::string Excerpt(const SourceMap& sources, const LineColumn& place, Span span
 }
 
 std::string Head(const SourceMap& sources, Span span, Severity severity, std::string_view message, std::string_view kind,
-                 const RenderOptions& options) {
+                 bool brief, const RenderOptions& options) {
   std::string text;
   auto place = sources.Locate(span.begin);
   std::string where = place ? fmt::format("{}:{}:{}: ", place->file->path, place->line, place->column) : std::string();
@@ -72,7 +72,7 @@ std::string Head(const SourceMap& sources, Span span, Severity severity, std::st
   }
   if (options.show_kind && !kind.empty()) text += fmt::format(" [{}]", kind);
   text += '\n';
-  if (place) text += Excerpt(sources, *place, span, options);
+  if (place && !brief) text += Excerpt(sources, *place, span, options);
   return text;
 }
 
@@ -113,8 +113,8 @@ std::string JsonPlace(const SourceMap& sources, Span span) {
 }  // namespace
 
 std::string RenderText(const SourceMap& sources, const Diagnostic& diagnostic, const RenderOptions& options) {
-  std::string text = Head(sources, diagnostic.span, diagnostic.severity, diagnostic.message, InfoOf(diagnostic.kind).name, options);
-  for (const DiagNote& note : diagnostic.notes) text += Head(sources, note.span, Severity::kNote, note.text, "", options);
+  std::string text = Head(sources, diagnostic.span, diagnostic.severity, diagnostic.message, InfoOf(diagnostic.kind).name, false, options);
+  for (const DiagNote& note : diagnostic.notes) text += Head(sources, note.span, Severity::kNote, note.text, "", note.brief, options);
   if (!diagnostic.remedy.empty()) text += "  help: " + diagnostic.remedy + "\n";
   return text;
 }

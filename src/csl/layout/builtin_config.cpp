@@ -285,19 +285,26 @@ Operand Rpc(BuiltinCall& call) {
   return call.eval.EvalComptime(call.args[0]) ? Void(call) : Operand::Error();
 }
 
+// A call that failed was reported and its block goes on, so that one run shows all faults.
+template <BuiltinHandler handler>
+Operand GoOn(BuiltinCall& call) {
+  handler(call);
+  return Void(call);
+}
+
 constexpr BuiltinEntry kEntries[] = {
-    {"bind_local_task", 2, 2, kInComptime, BindLocalTask, "@bind_local_task(task, local_task_id)"},
-    {"bind_data_task", 2, 2, kInComptime, BindDataTask, "@bind_data_task(task, data_task_id)"},
-    {"bind_control_task", 2, 2, kInComptime, BindControlTask, "@bind_control_task(task, control_task_id)"},
-    {"bind_task", 2, 2, kInComptime, BindTask, "@bind_task(task, color)"},
-    {"bind_rotating_tasks", 4, 4, kInComptime, BindRotatingTasks, "@bind_rotating_tasks(main, alternate, data_task_id, .{ .limit = n })"},
-    {"initialize_queue", 1, 2, kInComptime, InitializeQueue, "@initialize_queue(queue, .{ .color = color })"},
-    {"set_local_color_config", 2, 2, kInComptime, SetLocalColorConfig, "@set_local_color_config(color, .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } })"},
-    {"export_symbol", 1, 2, kInComptime, ExportSymbol, "@export_symbol(symbol, \"name\")"},
-    {"set_teardown_handler", 2, 2, kInComptime, SetTeardownHandler, "@set_teardown_handler(function, color)"},
-    {"set_empty_queue_handler", 2, 2, kInComptime, SetEmptyQueueHandler, "@set_empty_queue_handler(function, queue)"},
-    {"set_control_task_table", 0, 1, kInComptime, SetControlTaskTable, "@set_control_task_table(.{ .instructions = 4, .stride = 1 })"},
-    {"rpc", 1, 1, kInComptime, Rpc, "@rpc(data_task_id)"},
+    {"bind_local_task", 2, 2, kInComptime, GoOn<BindLocalTask>, "@bind_local_task(task, local_task_id)"},
+    {"bind_data_task", 2, 2, kInComptime, GoOn<BindDataTask>, "@bind_data_task(task, data_task_id)"},
+    {"bind_control_task", 2, 2, kInComptime, GoOn<BindControlTask>, "@bind_control_task(task, control_task_id)"},
+    {"bind_task", 2, 2, kInComptime, GoOn<BindTask>, "@bind_task(task, color)"},
+    {"bind_rotating_tasks", 4, 4, kInComptime, GoOn<BindRotatingTasks>, "@bind_rotating_tasks(main, alternate, data_task_id, .{ .limit = n })"},
+    {"initialize_queue", 1, 2, kInComptime, GoOn<InitializeQueue>, "@initialize_queue(queue, .{ .color = color })"},
+    {"set_local_color_config", 2, 2, kInComptime, GoOn<SetLocalColorConfig>, "@set_local_color_config(color, .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } })"},
+    {"export_symbol", 1, 2, kInComptime, GoOn<ExportSymbol>, "@export_symbol(symbol, \"name\")"},
+    {"set_teardown_handler", 2, 2, kInComptime, GoOn<SetTeardownHandler>, "@set_teardown_handler(function, color)"},
+    {"set_empty_queue_handler", 2, 2, kInComptime, GoOn<SetEmptyQueueHandler>, "@set_empty_queue_handler(function, queue)"},
+    {"set_control_task_table", 0, 1, kInComptime, GoOn<SetControlTaskTable>, "@set_control_task_table(.{ .instructions = 4, .stride = 1 })"},
+    {"rpc", 1, 1, kInComptime, GoOn<Rpc>, "@rpc(data_task_id)"},
     {"has_exported_tensors", 0, 0, kAnywhere, HasExportedTensors, "@has_exported_tensors()"},
     {"get_symbol_id", 1, 1, kInComptime | kInGlobal | kInRuntime, GetSymbolId, "@get_symbol_id(symbol)"},
 };
