@@ -157,6 +157,53 @@ TEST_P(CApi, WorksFromC) {
   EXPECT_NE(v, original);
 }
 
+TEST_P(CApi, ContainerRoundTrip) {
+  auto v = SampleData<float>("smooth", 6 * 70, 2);
+  v[9] = -1e34f;
+  szac_container_options options;
+  ASSERT_EQ(szac_container_options_init(context_, &options, GetParam(), SZAC_F32), SZAC_OK);
+  uint64_t size = 0;
+  EXPECT_EQ(szac_container_max_size(context_, &options, &size), SZAC_INVALID_ARGUMENT)
+      << "no bound yet";
+  options.rank = 2;
+  options.dims[0] = 6;
+  options.dims[1] = 70;
+  options.bound_kind = SZAC_RELATIVE;
+  options.bound = 1e-3;
+  options.has_fill = 1;
+  options.fill = -1e34;
+  ASSERT_EQ(szac_container_max_size(context_, &options, &size), SZAC_OK);
+  std::vector<unsigned char> file(size);
+  ASSERT_EQ(szac_container_compress(context_, &options, v.data(), file.data(), 50, &size),
+            SZAC_CAPACITY);
+  ASSERT_EQ(szac_container_compress(context_, &options, v.data(), file.data(), file.size(), &size),
+            SZAC_OK)
+      << szac_message(context_);
+  szac_container_info info;
+  ASSERT_EQ(szac_container_info_init(context_, &info), SZAC_OK);
+  ASSERT_EQ(szac_container_inspect(context_, file.data(), 128, size, &info), SZAC_OK);
+  EXPECT_EQ(info.count, v.size());
+  EXPECT_EQ(info.dims[1], 70u);
+  EXPECT_EQ(info.codec, static_cast<uint32_t>(GetParam()));
+  EXPECT_EQ(info.fill, static_cast<double>(-1e34f));
+  EXPECT_EQ(info.payload_offset + info.payload_bytes, size);
+  std::vector<float> out(v.size());
+  ASSERT_EQ(szac_container_decompress(context_, file.data(), size, SZAC_F32, out.data(), out.size(), 2),
+            SZAC_OK);
+  EXPECT_EQ(out[9], -1e34f);
+  for (size_t i = 0; i < v.size(); ++i) {
+    ASSERT_LE(std::fabs(static_cast<double>(v[i]) - out[i]), info.eb);
+  }
+  EXPECT_EQ(szac_container_decompress(context_, file.data(), size, SZAC_F64, out.data(), out.size(), 1),
+            SZAC_INVALID_ARGUMENT);
+  file[size / 2] ^= 1;
+  EXPECT_EQ(szac_container_decompress(context_, file.data(), size, SZAC_F32, out.data(), out.size(), 1),
+            SZAC_CORRUPT);
+  EXPECT_EQ(szac_container_inspect(context_, file.data(), 20, size, &info), SZAC_CORRUPT);
+  options.rank = 4;
+  EXPECT_EQ(szac_container_max_size(context_, &options, &size), SZAC_INVALID_ARGUMENT);
+}
+
 TEST(CApiBound, RelativeBoundSkipsFill) {
   const std::vector<float> v = {1, 5, -1e34f, NAN};
   const double fill = -1e34;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "codec/c_api/szarena_codec.h"
+#include "codec/core/dtype.h"
 
 struct szac_context {
   std::string message;
@@ -63,6 +64,12 @@ Result<void> WriteStruct(const Struct& from, Struct* to, const char* name) {
               std::min(size, sizeof from) - sizeof size);
   return {};
 }
+
+Result<DType> CheckDType(uint32_t dtype);
+// The array's size in bytes must be addressable; its pointer may be null only where it is empty.
+Result<void> CheckArray(const void* values, uint64_t count, DType dtype);
+// Refuses an unknown codec or a mode that the codec does not have.
+Result<void> CheckCodecAndMode(uint32_t codec, uint32_t mode);
 
 // Refuses a null pointer where bytes are expected.
 inline Result<void> CheckPointer(const void* pointer, uint64_t bytes, const char* name) {

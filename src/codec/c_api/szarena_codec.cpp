@@ -28,14 +28,35 @@ szac_status StatusOf(ErrorCode code) {
   return SZAC_INTERNAL;
 }
 
-namespace {
-
 Result<DType> CheckDType(uint32_t dtype) {
   if (dtype == SZAC_F32) return DType::kF32;
   if (dtype == SZAC_F64) return DType::kF64;
   return Fail(ErrorCode::kInvalidArgument,
               fmt::format("element type '{}' is unknown, expected 0 (f32) or 1 (f64)", dtype));
 }
+
+Result<void> CheckArray(const void* values, uint64_t count, DType dtype) {
+  SZARENA_TRY_VOID(CheckPointer(values, count, "values"));
+  if (count > SIZE_MAX / SizeOf(dtype)) {
+    return Fail(ErrorCode::kCapacity, fmt::format("'{}' elements exceed the address space", count));
+  }
+  return {};
+}
+
+Result<void> CheckCodecAndMode(uint32_t codec, uint32_t mode) {
+  if (codec != SZAC_SZP && codec != SZAC_SZX) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("codec '{}' is unknown, expected 1 (SZp) or 2 (SZx)", codec));
+  }
+  const uint32_t modes = codec == SZAC_SZP ? 3 : 2;
+  if (mode >= modes) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("mode '{}' is unknown, expected less than {}", mode, modes));
+  }
+  return {};
+}
+
+namespace {
 
 struct Checked {
   szac_params raw;
@@ -63,30 +84,13 @@ Result<Checked> Check(const szac_params* params) {
   Checked checked{};
   SZARENA_TRY(checked.raw, ReadStruct(params, Defaults(), "params"));
   SZARENA_TRY(checked.dtype, CheckDType(checked.raw.dtype));
-  const uint32_t modes = checked.is_szp() ? 3 : 2;
-  if (checked.raw.codec != SZAC_SZP && checked.raw.codec != SZAC_SZX) {
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("codec '{}' is unknown, expected 1 (SZp) or 2 (SZx)", checked.raw.codec));
-  }
-  if (checked.raw.mode >= modes) {
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("mode '{}' is unknown, expected less than {}", checked.raw.mode, modes));
-  }
+  SZARENA_TRY_VOID(CheckCodecAndMode(checked.raw.codec, checked.raw.mode));
   if (!(checked.raw.eb >= 0) || std::isinf(checked.raw.eb)) {
     return Fail(ErrorCode::kInvalidArgument,
                 fmt::format("bound '{}' has no meaning, expected a finite number from 0 up",
                             checked.raw.eb));
   }
   return checked;
-}
-
-// The array's size in bytes must be addressable; its pointer may be null only where it is empty.
-Result<void> CheckArray(const void* values, uint64_t count, DType dtype) {
-  SZARENA_TRY_VOID(CheckPointer(values, count, "values"));
-  if (count > SIZE_MAX / SizeOf(dtype)) {
-    return Fail(ErrorCode::kCapacity, fmt::format("'{}' elements exceed the address space", count));
-  }
-  return {};
 }
 
 std::span<const std::byte> View(const void* payload, uint64_t size) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C interface of the SZ Arena codecs: SZp and SZx, bare payloads.
+/* C interface of the SZ Arena codecs: SZp and SZx, bare payloads and self-describing containers.
  *
  * - Every function returns a szac_status; nothing is thrown, printed or aborted.
  * - Option structs start with their own size: set it with the _init function, so that a library newer than the
@@ -7,7 +7,8 @@
  * - A context holds the message of the last failure on it. Use one per thread; NULL is allowed and keeps no
  *   message. There is no other state: calls on different contexts may run at the same time.
  * - Arrays need no alignment. Sizes are 64 bits. Buffers of one call must not overlap.
- * - A payload is bare: element count, type, bound, mode and padding must be known to the reader. */
+ * - A payload is bare: element count, type, bound, mode and padding must be known to the reader. A container
+ *   (szac_container_..., docs/formats/container.md) describes itself: what files hold. */
 #ifndef SZARENA_CODEC_H
 #define SZARENA_CODEC_H
 
@@ -95,6 +96,57 @@ szac_status szac_inspect(szac_context* context, const szac_params* params, const
 szac_status szac_resolve_relative_bound(szac_context* context, szac_dtype dtype, const void* values,
                                         uint64_t count, double relative, const double* fill, uint32_t threads,
                                         double* eb);
+
+typedef enum szac_bound_kind { SZAC_ABSOLUTE = 0, SZAC_RELATIVE = 1 } szac_bound_kind;
+
+typedef struct szac_container_options {
+  size_t size;             /* sizeof(szac_container_options), set by szac_container_options_init */
+  uint32_t codec;          /* szac_codec */
+  uint32_t dtype;          /* szac_dtype */
+  uint32_t mode;           /* szac_szp_mode or szac_szx_mode */
+  uint32_t threads;        /* 0: one per processor; the bytes do not depend on it */
+  uint32_t rank;           /* 1 to 3 */
+  uint32_t bound_kind;     /* szac_bound_kind */
+  uint64_t dims[3];        /* slowest first; 1 beyond the rank */
+  double bound;            /* finite, above 0; relative: times the range of the finite, non-fill values */
+  uint32_t padding_blocks; /* SZp, as in szac_params */
+  uint32_t has_fill;       /* 1: elements with the bits of `fill` are kept exactly and out of the range */
+  double fill;
+} szac_container_options;
+
+/* Defaults: one thread, the codec's default mode, padding 1024, rank 1, dims 0, absolute bound 0 (to be set). */
+szac_status szac_container_options_init(szac_context* context, szac_container_options* options, szac_codec codec,
+                                        szac_dtype dtype);
+
+/* Exact size in bytes of the largest container with these options and dims. */
+szac_status szac_container_max_size(szac_context* context, const szac_container_options* options, uint64_t* size);
+
+/* Compresses dims[0] * dims[1] * dims[2] elements into the front of `file`; szac_container_max_size always suffices. */
+szac_status szac_container_compress(szac_context* context, const szac_container_options* options,
+                                    const void* values, void* file, uint64_t capacity, uint64_t* size);
+
+typedef struct szac_container_info {
+  size_t size;         /* sizeof(szac_container_info), set by szac_container_info_init */
+  uint32_t codec, dtype, mode, rank, bound_kind;
+  uint32_t constant;   /* 1: all elements that are not fill have the same bits */
+  uint64_t dims[3];
+  uint64_t count;      /* elements in all */
+  double bound;        /* as the user gave it */
+  double eb;           /* the absolute bound that it stands for */
+  uint64_t payload_offset, payload_bytes;
+  uint32_t padding_blocks;
+  uint32_t has_fill;
+  double fill;
+} szac_container_info;
+
+szac_status szac_container_info_init(szac_context* context, szac_container_info* info);
+/* Reads and checks the header; `head` holds at least the first 128 bytes, `size` is the whole file's. */
+szac_status szac_container_inspect(szac_context* context, const void* head, uint64_t head_bytes, uint64_t size,
+                                   szac_container_info* info);
+
+/* Writes all `count` elements, which must be the container's count and type. Checks both checksums first. */
+szac_status szac_container_decompress(szac_context* context, const void* file, uint64_t size, szac_dtype dtype,
+                                      void* values, uint64_t count, uint32_t threads);
 
 #ifdef __cplusplus
 }

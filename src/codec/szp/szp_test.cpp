@@ -202,6 +202,7 @@ TYPED_TEST(SzpTyped, RandomAccessEqualsTheWhole) {
   for (const auto& [first, count] : parts) {
     std::vector<T> part(count * 32);
     ASSERT_TRUE(DecompressBlocks(payload, v.size(), params, first, ArrayOf(std::span<T>(part))));
+    if (part.empty()) continue;
     EXPECT_EQ(std::memcmp(part.data(), whole.data() + first * 32, part.size() * sizeof(T)), 0);
   }
   std::vector<T> tail(v.size() - (blocks - 2) * 32);
