@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzz target over every file of a corpus folder, so that what a fuzzer once found stays fixed.
+// Runs a fuzz target over every file of a corpus folder, so that what a fuzzer once found stays
+// fixed.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

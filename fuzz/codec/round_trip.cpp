@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any values through both codecs: the fast stream equals the reference's, and the bound holds exactly.
+// Any values through both codecs: the fast stream equals the reference's, and the bound holds
+// exactly.
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -31,7 +32,8 @@ template <Real T>
 void Check(ConstArray values, double eb, unsigned mode, uint32_t padding) {
   std::vector<std::byte> decoded(values.count * sizeof(T));
   const MutableArray out{decoded.data(), values.count, values.dtype};
-  const szp::Params p{.eb = eb, .mode = static_cast<szp::Mode>(mode % 3), .padding_blocks = padding};
+  const szp::Params p{
+      .eb = eb, .mode = static_cast<szp::Mode>(mode % 3), .padding_blocks = padding};
   std::vector<std::byte> fast(*szp::MaxPayloadSize(values.count, values.dtype, p));
   std::vector<std::byte> slow(fast.size());
   fast.resize(szp::Compress(values, p, fast).value());
@@ -43,7 +45,8 @@ void Check(ConstArray values, double eb, unsigned mode, uint32_t padding) {
   const szx::Params x{.eb = eb, .mode = static_cast<szx::Mode>(mode % 2)};
   std::vector<std::byte> stream(*szx::MaxPayloadSize(values.count, values.dtype, x));
   stream.resize(szx::Compress(values, x, stream).value());
-  Require(stream == szx::CompressReference(values, x).value(), "SZx: fast and reference streams differ");
+  Require(stream == szx::CompressReference(values, x).value(),
+          "SZx: fast and reference streams differ");
   Require(szx::Decompress(stream, out).has_value(), "SZx: its own stream is refused");
   CheckValues<T>(values, decoded, eb);
 }

@@ -2,8 +2,8 @@
 // Any bytes through the SZp decoders: both refuse or both give the same values, every one written.
 #include <vector>
 
-#include "input.h"
 #include "codec/szp/reference.h"
+#include "input.h"
 
 namespace {
 

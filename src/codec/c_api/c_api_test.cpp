@@ -82,7 +82,8 @@ TEST_P(CApi, RefusalsHaveMessages) {
   std::vector<float> v(100, 1.0f);
   std::vector<unsigned char> payload(10);
   uint64_t size = 0;
-  EXPECT_EQ(szac_compress(context_, &params, v.data(), 100, payload.data(), 10, &size), SZAC_CAPACITY);
+  EXPECT_EQ(szac_compress(context_, &params, v.data(), 100, payload.data(), 10, &size),
+            SZAC_CAPACITY);
   EXPECT_NE(std::string(szac_message(context_)), "");
   EXPECT_EQ(szac_decompress(context_, &params, payload.data(), 10, v.data(), 100), SZAC_CORRUPT);
   EXPECT_NE(std::string(szac_message(context_)), "");
@@ -126,7 +127,8 @@ TEST_P(CApi, StructsOfAnOlderProgram) {
   szac_params params = Params(SZAC_F32, 1e-3);
   uint64_t expected = 0;
   ASSERT_EQ(szac_max_payload_size(context_, &params, 100, &expected), SZAC_OK);
-  params.size = offsetof(szac_params, padding_blocks);  // knew nothing of padding: the default holds
+  params.size =
+      offsetof(szac_params, padding_blocks);  // knew nothing of padding: the default holds
   params.padding_blocks = 0;
   uint64_t size = 0;
   EXPECT_EQ(szac_max_payload_size(context_, &params, 100, &size), SZAC_OK);
@@ -137,7 +139,8 @@ TEST_P(CApi, StructsOfAnOlderProgram) {
   params = Params(SZAC_F32, 1e-3);
   std::vector<float> v(100, 2.0f);
   std::vector<unsigned char> payload(expected);
-  ASSERT_EQ(szac_compress(context_, &params, v.data(), 100, payload.data(), expected, &size), SZAC_OK);
+  ASSERT_EQ(szac_compress(context_, &params, v.data(), 100, payload.data(), expected, &size),
+            SZAC_OK);
   szac_payload_info info;
   szac_payload_info_init(context_, &info);
   info.size = offsetof(szac_payload_info, raw_blocks);
@@ -188,17 +191,20 @@ TEST_P(CApi, ContainerRoundTrip) {
   EXPECT_EQ(info.fill, static_cast<double>(-1e34f));
   EXPECT_EQ(info.payload_offset + info.payload_bytes, size);
   std::vector<float> out(v.size());
-  ASSERT_EQ(szac_container_decompress(context_, file.data(), size, SZAC_F32, out.data(), out.size(), 2),
-            SZAC_OK);
+  ASSERT_EQ(
+      szac_container_decompress(context_, file.data(), size, SZAC_F32, out.data(), out.size(), 2),
+      SZAC_OK);
   EXPECT_EQ(out[9], -1e34f);
   for (size_t i = 0; i < v.size(); ++i) {
     ASSERT_LE(std::fabs(static_cast<double>(v[i]) - out[i]), info.eb);
   }
-  EXPECT_EQ(szac_container_decompress(context_, file.data(), size, SZAC_F64, out.data(), out.size(), 1),
-            SZAC_INVALID_ARGUMENT);
+  EXPECT_EQ(
+      szac_container_decompress(context_, file.data(), size, SZAC_F64, out.data(), out.size(), 1),
+      SZAC_INVALID_ARGUMENT);
   file[size / 2] ^= 1;
-  EXPECT_EQ(szac_container_decompress(context_, file.data(), size, SZAC_F32, out.data(), out.size(), 1),
-            SZAC_CORRUPT);
+  EXPECT_EQ(
+      szac_container_decompress(context_, file.data(), size, SZAC_F32, out.data(), out.size(), 1),
+      SZAC_CORRUPT);
   EXPECT_EQ(szac_container_inspect(context_, file.data(), 20, size, &info), SZAC_CORRUPT);
   options.rank = 4;
   EXPECT_EQ(szac_container_max_size(context_, &options, &size), SZAC_INVALID_ARGUMENT);
@@ -208,11 +214,13 @@ TEST(CApiBound, RelativeBoundSkipsFill) {
   const std::vector<float> v = {1, 5, -1e34f, NAN};
   const double fill = -1e34;
   double eb = -1;
-  ASSERT_EQ(szac_resolve_relative_bound(nullptr, SZAC_F32, v.data(), 4, 0.25, &fill, 1, &eb), SZAC_OK);
+  ASSERT_EQ(szac_resolve_relative_bound(nullptr, SZAC_F32, v.data(), 4, 0.25, &fill, 1, &eb),
+            SZAC_OK);
   EXPECT_EQ(eb, 1.0);
   EXPECT_EQ(szac_resolve_relative_bound(nullptr, SZAC_F32, v.data(), 4, 0, &fill, 1, &eb),
             SZAC_INVALID_ARGUMENT);
-  EXPECT_EQ(szac_resolve_relative_bound(nullptr, SZAC_F32, v.data(), 1, 0.25, nullptr, 1, &eb), SZAC_OK);
+  EXPECT_EQ(szac_resolve_relative_bound(nullptr, SZAC_F32, v.data(), 1, 0.25, nullptr, 1, &eb),
+            SZAC_OK);
   EXPECT_EQ(eb, 0.0);
 }
 

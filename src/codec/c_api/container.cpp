@@ -39,7 +39,8 @@ Result<Request> ReadRequest(const szac_container_options* given) {
   request.dims.rank = raw.rank;
   const auto count = request.dims.Count();
   if (!count || raw.rank < 1 || raw.rank > 3) {
-    return Fail(ErrorCode::kInvalidArgument, "rank is not 1 to 3, or the dims' product exceeds 64 bits");
+    return Fail(ErrorCode::kInvalidArgument,
+                "rank is not 1 to 3, or the dims' product exceeds 64 bits");
   }
   request.count = *count;
   container::Options& options = request.options;
@@ -85,7 +86,7 @@ szac_container_info InfoOf(const container::Header& header) {
 }  // namespace
 }  // namespace szarena::codec::c_api
 
-using namespace szarena;                // NOLINT(google-build-using-namespace): the shim's only users are below
+using namespace szarena;  // NOLINT(google-build-using-namespace): the shim's only users are below
 using namespace szarena::codec;         // NOLINT(google-build-using-namespace)
 using namespace szarena::codec::c_api;  // NOLINT(google-build-using-namespace)
 
@@ -124,10 +125,10 @@ szac_status szac_container_compress(szac_context* context, const szac_container_
     SZARENA_TRY_VOID(CheckArray(values, request.count, request.dtype));
     SZARENA_TRY_VOID(CheckPointer(file, capacity, "file"));
     SZARENA_TRY_VOID(CheckPointer(size, sizeof *size, "size"));
-    SZARENA_TRY(*size, container::Compress(
-                           {static_cast<const std::byte*>(values), request.count, request.dtype},
-                           request.dims, request.options,
-                           {static_cast<std::byte*>(file), capacity}));
+    SZARENA_TRY(*size,
+                container::Compress(
+                    {static_cast<const std::byte*>(values), request.count, request.dtype},
+                    request.dims, request.options, {static_cast<std::byte*>(file), capacity}));
     return {};
   });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the C functions share: contexts, status codes, guards against exceptions, size-first structs.
+// What the C functions share: contexts, status codes, guards against exceptions, size-first
+// structs.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,8 @@ namespace szarena::codec::c_api {
 
 szac_status StatusOf(ErrorCode code);
 
-// Runs body, a function that returns a Result, keeps its message in the context and returns the status.
+// Runs body, a function that returns a Result, keeps its message in the context and returns the
+// status.
 template <typename Body>
 szac_status Guard(szac_context* context, Body&& body) noexcept {
   try {

@@ -16,14 +16,18 @@ namespace szarena::codec::c_api {
 szac_status StatusOf(ErrorCode code) {
   switch (code) {
     case ErrorCode::kInvalidArgument:
-    case ErrorCode::kNotFound: return SZAC_INVALID_ARGUMENT;
-    case ErrorCode::kCorrupt: return SZAC_CORRUPT;
-    case ErrorCode::kCapacity: return SZAC_CAPACITY;
+    case ErrorCode::kNotFound:
+      return SZAC_INVALID_ARGUMENT;
+    case ErrorCode::kCorrupt:
+      return SZAC_CORRUPT;
+    case ErrorCode::kCapacity:
+      return SZAC_CAPACITY;
     case ErrorCode::kUnavailable:
     case ErrorCode::kTimeout:
     case ErrorCode::kCancelled:
     case ErrorCode::kIo:
-    case ErrorCode::kInternal: return SZAC_INTERNAL;
+    case ErrorCode::kInternal:
+      return SZAC_INTERNAL;
   }
   return SZAC_INTERNAL;
 }
@@ -123,7 +127,7 @@ Result<szac_payload_info> InspectPayload(const Checked& p, std::span<const std::
 }  // namespace
 }  // namespace szarena::codec::c_api
 
-using namespace szarena;                // NOLINT(google-build-using-namespace): the shim's only users are below
+using namespace szarena;  // NOLINT(google-build-using-namespace): the shim's only users are below
 using namespace szarena::codec;         // NOLINT(google-build-using-namespace)
 using namespace szarena::codec::c_api;  // NOLINT(google-build-using-namespace)
 
@@ -131,12 +135,18 @@ extern "C" {
 
 const char* szac_status_name(szac_status status) {
   switch (status) {
-    case SZAC_OK: return "ok";
-    case SZAC_INVALID_ARGUMENT: return "invalid-argument";
-    case SZAC_CORRUPT: return "corrupt";
-    case SZAC_CAPACITY: return "capacity";
-    case SZAC_OUT_OF_MEMORY: return "out-of-memory";
-    case SZAC_INTERNAL: return "internal";
+    case SZAC_OK:
+      return "ok";
+    case SZAC_INVALID_ARGUMENT:
+      return "invalid-argument";
+    case SZAC_CORRUPT:
+      return "corrupt";
+    case SZAC_CAPACITY:
+      return "capacity";
+    case SZAC_OUT_OF_MEMORY:
+      return "out-of-memory";
+    case SZAC_INTERNAL:
+      return "internal";
   }
   return "unknown";
 }
@@ -245,8 +255,7 @@ szac_status szac_resolve_relative_bound(szac_context* context, szac_dtype dtype,
     SZARENA_TRY_VOID(CheckUserBound(relative, "relative bound"));
     const ConstArray array{static_cast<const std::byte*>(values), count, type};
     *eb = ResolveRelativeBound(
-        relative,
-        FindRange(array, fill == nullptr ? std::nullopt : std::optional(*fill), threads));
+        relative, FindRange(array, fill == nullptr ? std::nullopt : std::optional(*fill), threads));
     return {};
   });
 }

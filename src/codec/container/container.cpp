@@ -16,9 +16,8 @@ namespace szarena::codec::container {
 namespace {
 
 Result<uint64_t> MaxPayloadSize(uint64_t count, const Header& header) {
-  return header.codec == Codec::kSzp
-             ? szp::MaxPayloadSize(count, header.dtype, SzpParams(header))
-             : szx::MaxPayloadSize(count, header.dtype, SzxParams(header));
+  return header.codec == Codec::kSzp ? szp::MaxPayloadSize(count, header.dtype, SzpParams(header))
+                                     : szx::MaxPayloadSize(count, header.dtype, SzxParams(header));
 }
 
 Header HeaderFor(DType dtype, const Dims& dims, const Options& options) {
@@ -26,7 +25,8 @@ Header HeaderFor(DType dtype, const Dims& dims, const Options& options) {
   header.codec = options.codec;
   header.dtype = dtype;
   const bool szp = options.codec == Codec::kSzp;
-  header.mode = szp ? static_cast<uint8_t>(options.szp_mode) : static_cast<uint8_t>(options.szx_mode);
+  header.mode =
+      szp ? static_cast<uint8_t>(options.szp_mode) : static_cast<uint8_t>(options.szx_mode);
   header.parameter = szp ? options.szp_padding_blocks : 0;
   header.dims = dims;
   header.bound_kind = options.bound_kind;
@@ -43,17 +43,16 @@ bool AllTheSame(ConstArray values) {
          std::memcmp(values.data, values.data + width, (values.count - 1) * width) == 0;
 }
 
-Result<uint64_t> CompressPayload(ConstArray kept, const Header& header, std::span<std::byte> payload,
-                                 unsigned threads) {
+Result<uint64_t> CompressPayload(ConstArray kept, const Header& header,
+                                 std::span<std::byte> payload, unsigned threads) {
   if (header.constant) {
     const uint64_t width = SizeOf(kept.dtype);
     if (payload.size() < width) return Fail(ErrorCode::kCapacity, "no room for the constant");
     std::memcpy(payload.data(), kept.data, width);
     return width;
   }
-  return header.codec == Codec::kSzp
-             ? szp::Compress(kept, SzpParams(header), payload, threads)
-             : szx::Compress(kept, SzxParams(header), payload, threads);
+  return header.codec == Codec::kSzp ? szp::Compress(kept, SzpParams(header), payload, threads)
+                                     : szx::Compress(kept, SzxParams(header), payload, threads);
 }
 
 }  // namespace
@@ -116,8 +115,8 @@ Result<uint64_t> Compress(ConstArray values, const Dims& dims, const Options& op
     const ValueRange range = FindRange(values, options.fill, options.threads);
     kept.count = range.finite + range.non_finite;
     kept_memory.reset(new std::byte[kept.count * SizeOf(values.dtype)]);
-    header.fill_bytes = WriteFillSection(values, *header.fill,
-                                         file.subspan(kHeaderBytes, section_room), kept_memory.get());
+    header.fill_bytes = WriteFillSection(
+        values, *header.fill, file.subspan(kHeaderBytes, section_room), kept_memory.get());
     kept.data = kept_memory.get();
   }
   if (options.bound_kind == BoundKind::kRelative) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole containers in memory: an array with its shape and bound in, self-describing bytes out, and back.
+// Whole containers in memory: an array with its shape and bound in, self-describing bytes out, and
+// back.
 #pragma once
 
 #include <cstddef>
@@ -22,22 +23,23 @@ struct Options {
   szp::Mode szp_mode = szp::Mode::kOutlier;
   uint32_t szp_padding_blocks = 1024;
   szx::Mode szx_mode = szx::Mode::kRandomAccess;
-  std::optional<double> fill = {};  // elements with this value's bits are kept exactly and out of the range
-  unsigned threads = 1;        // 0: one per processor; the bytes do not depend on it
+  std::optional<double> fill =
+      {};                // elements with this value's bits are kept exactly and out of the range
+  unsigned threads = 1;  // 0: one per processor; the bytes do not depend on it
 };
 
 // Exact size of the largest container of `count` elements with these options; refuses what does not
 // fit 64 bits.
 Result<uint64_t> MaxSize(uint64_t count, DType dtype, const Options& options);
 
-// Writes a container to the front of `file` (MaxSize always suffices) and returns its size. A relative
-// bound on a field whose values are all the same stores one value. Bytes of `file` behind the container
-// may be overwritten.
+// Writes a container to the front of `file` (MaxSize always suffices) and returns its size. A
+// relative bound on a field whose values are all the same stores one value. Bytes of `file` behind
+// the container may be overwritten.
 Result<uint64_t> Compress(ConstArray values, const Dims& dims, const Options& options,
                           std::span<std::byte> file);
 
-// Writes every element of `values`, whose type and count must be the header's. Checks both checksums
-// first; safe on any bytes. On failure the content of `values` is unspecified.
+// Writes every element of `values`, whose type and count must be the header's. Checks both
+// checksums first; safe on any bytes. On failure the content of `values` is unspecified.
 Result<void> Decompress(std::span<const std::byte> file, MutableArray values, unsigned threads = 1);
 
 // The bare payload inside a container whose header is `header`.

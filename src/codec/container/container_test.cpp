@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Containers of both codecs: round trips with bounds, fill values and constants; golden header; damage.
+// Containers of both codecs: round trips with bounds, fill values and constants; golden header;
+// damage.
 #include "codec/container/container.h"
 
 #include <gtest/gtest.h>
@@ -64,9 +65,9 @@ TEST_P(Container, RelativeBoundIsOfTheRange) {
 
 TEST_P(Container, ConstantFieldIsExactAndTiny) {
   const std::vector<float> v(100000, 100000001.5f);
-  const auto file = MakeFile(
-      v, Dims::Of(v.size()),
-      {.codec = GetParam(), .bound_kind = BoundKind::kRelative, .bound = 1e-3});
+  const auto file =
+      MakeFile(v, Dims::Of(v.size()),
+               {.codec = GetParam(), .bound_kind = BoundKind::kRelative, .bound = 1e-3});
   EXPECT_EQ(file.size(), kHeaderBytes + 4);
   EXPECT_EQ(Read<float>(file), v);
 }
@@ -75,9 +76,9 @@ TEST_P(Container, ZeroRangeWithOtherValuesIsExactToo) {
   std::vector<float> v(500, 3.25f);
   v[7] = kNan;
   v[100] = -std::numeric_limits<float>::infinity();
-  const auto file = MakeFile(
-      v, Dims::Of(v.size()),
-      {.codec = GetParam(), .bound_kind = BoundKind::kRelative, .bound = 1e-3});
+  const auto file =
+      MakeFile(v, Dims::Of(v.size()),
+               {.codec = GetParam(), .bound_kind = BoundKind::kRelative, .bound = 1e-3});
   const auto out = Read<float>(file);
   EXPECT_EQ(std::memcmp(out.data(), v.data(), v.size() * 4), 0);
 }
@@ -87,11 +88,11 @@ TEST_P(Container, FillValuesAreExactAndOutOfTheRange) {
     std::mt19937 rng(4);
     auto v = SampleData<float>("smooth", 20000, 8);
     for (size_t i = 0; i < v.size(); ++i) {
-      if ((i / 700) % 2 == 1) v[i] = fill;              // runs
-      if (i > 15000 && rng() % 3 == 0) v[i] = fill;     // and noise
+      if ((i / 700) % 2 == 1) v[i] = fill;           // runs
+      if (i > 15000 && rng() % 3 == 0) v[i] = fill;  // and noise
     }
-    const Options options{.codec = GetParam(), .bound_kind = BoundKind::kRelative, .bound = 1e-3,
-                          .fill = fill};
+    const Options options{
+        .codec = GetParam(), .bound_kind = BoundKind::kRelative, .bound = 1e-3, .fill = fill};
     const auto file = MakeFile(v, Dims::Of(v.size()), options);
     const auto header = ReadHeader(file, file.size());
     ASSERT_TRUE(header);
@@ -124,9 +125,8 @@ TEST_P(Container, BoundsWithoutMeaningAreRefused) {
   std::vector<std::byte> file(100000);
   for (const double bound : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
     for (const BoundKind kind : {BoundKind::kAbsolute, BoundKind::kRelative}) {
-      const auto size =
-          Compress(ArrayOf(std::span<const float>(v)), Dims::Of(10),
-                   {.codec = GetParam(), .bound_kind = kind, .bound = bound}, file);
+      const auto size = Compress(ArrayOf(std::span<const float>(v)), Dims::Of(10),
+                                 {.codec = GetParam(), .bound_kind = kind, .bound = bound}, file);
       ASSERT_FALSE(size);
       EXPECT_EQ(size.error().code, ErrorCode::kInvalidArgument);
     }
@@ -144,7 +144,8 @@ TEST_P(Container, BoundsWithoutMeaningAreRefused) {
 TEST_P(Container, EveryFlippedBitAndTruncationIsSeen) {
   auto v = SampleData<float>("smooth", 300, 1);
   v[5] = -1e34f;
-  const auto file = MakeFile(v, Dims{{3, 100, 1}, 2}, {.codec = GetParam(), .bound = 1e-2, .fill = -1e34});
+  const auto file =
+      MakeFile(v, Dims{{3, 100, 1}, 2}, {.codec = GetParam(), .bound = 1e-2, .fill = -1e34});
   std::vector<float> out(v.size());
   for (size_t bit = 0; bit < file.size() * 8; bit += bit < 1024 ? 1 : 13) {
     auto damaged = file;
@@ -194,7 +195,10 @@ TEST_P(Container, NonsenseWithRightChecksums) {
   EXPECT_TRUE(refused([](Header& h) { h.fill = uint64_t{1} << 40; }));
   EXPECT_TRUE(refused([](Header& h) { h.fill.reset(); }));
   EXPECT_TRUE(refused([](Header& h) { h.constant = true; }));
-  EXPECT_TRUE(refused([](Header& h) { h.fill_bytes += 1; h.payload_bytes -= 1; }));
+  EXPECT_TRUE(refused([](Header& h) {
+    h.fill_bytes += 1;
+    h.payload_bytes -= 1;
+  }));
   EXPECT_TRUE(refused([](Header& h) { h.fill_bytes = ~uint64_t{0}; }));
   EXPECT_TRUE(refused([](Header& h) { h.payload_bytes += 1; }));
   EXPECT_TRUE(refused([](Header& h) { h.parameter = h.parameter == 0 ? 1 : 0; }));
@@ -202,8 +206,9 @@ TEST_P(Container, NonsenseWithRightChecksums) {
 
 TEST(ContainerGolden, HeaderBytes) {
   const std::vector<float> v(6, 2.0f);
-  const auto file = MakeFile(v, Dims{{2, 3, 1}, 2},
-                             {.codec = Codec::kSzp, .bound_kind = BoundKind::kRelative, .bound = 0.5});
+  const auto file =
+      MakeFile(v, Dims{{2, 3, 1}, 2},
+               {.codec = Codec::kSzp, .bound_kind = BoundKind::kRelative, .bound = 0.5});
   ASSERT_EQ(file.size(), 132u);
   const auto at = [&](size_t i) { return std::to_integer<int>(file[i]); };
   const int magic[] = {0x89, 0x53, 0x5A, 0x41, 0x0D, 0x0A, 0x1A, 0x0A, 1, 0, 128, 0, 1, 0, 2, 2};
@@ -245,8 +250,7 @@ TEST(FillSection, GoldenRunsAndBitmap) {
   std::vector<float> w(16, 1.0f);
   for (size_t i = 0; i < 16; i += 2) w[i] = 9;
   section.assign(MaxFillSectionBytes(16), std::byte{0xEE});
-  section.resize(
-      WriteFillSection(ArrayOf(std::span<const float>(w)), nine, section, kept.data()));
+  section.resize(WriteFillSection(ArrayOf(std::span<const float>(w)), nine, section, kept.data()));
   const std::vector<std::byte> bitmap = {std::byte{1}, std::byte{0x55}, std::byte{0x55}};
   EXPECT_EQ(section, bitmap);
 }

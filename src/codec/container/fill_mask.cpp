@@ -11,7 +11,8 @@ namespace szarena::codec::container {
 namespace {
 
 // First byte of a section. Runs: LEB128 lengths, kept and fill in turn, kept first (0 allowed there
-// only). Bitmap: one bit an element, low bit first, 1 = fill, unused bits 0. The shorter one is written.
+// only). Bitmap: one bit an element, low bit first, 1 = fill, unused bits 0. The shorter one is
+// written.
 constexpr std::byte kRuns{0};
 constexpr std::byte kBitmap{1};
 
@@ -45,7 +46,8 @@ Result<std::vector<uint64_t>> ReadRuns(std::span<const std::byte> bytes, uint64_
       if (at == bytes.size()) return Corrupt("the fill section ends inside a run length");
       b = bytes[at++];
       const auto bits = std::to_integer<uint64_t>(b & std::byte{0x7F});
-      if (shift > 63 || (shift == 63 && bits > 1)) return Corrupt("a fill run is longer than 64 bits");
+      if (shift > 63 || (shift == 63 && bits > 1))
+        return Corrupt("a fill run is longer than 64 bits");
       length |= bits << shift;
       shift += 7;
     } while ((b & std::byte{0x80}) != std::byte{0});
@@ -130,7 +132,8 @@ void SpreadKept(std::span<const std::byte> section, uint64_t fill_bits, uint64_t
   const auto write_fill = [&](uint64_t index) {
     std::memcpy(values.data + index * width, &fill_bits, width);
   };
-  // From the end: the source never lies behind the target, so nothing is overwritten before it moves.
+  // From the end: the source never lies behind the target, so nothing is overwritten before it
+  // moves.
   uint64_t i = values.count;
   if (section[0] == kRuns) {
     const auto runs = ReadRuns(body, values.count);

@@ -27,8 +27,8 @@ uint64_t WriteFillSection(ConstArray values, uint64_t fill_bits, std::span<std::
 // Number of elements that are not fill. Refuses a section that does not describe `count` elements.
 Result<uint64_t> CountKept(std::span<const std::byte> section, uint64_t count);
 
-// `values` holds the kept elements at its front: moves them to their places and writes the fill values
-// between. The section has passed CountKept.
+// `values` holds the kept elements at its front: moves them to their places and writes the fill
+// values between. The section has passed CountKept.
 void SpreadKept(std::span<const std::byte> section, uint64_t fill_bits, uint64_t kept,
                 MutableArray values);
 

@@ -76,7 +76,8 @@ Result<void> CheckFields(const Header& header, std::span<const std::byte> head) 
     return Corrupt(fmt::format("bounds '{}' and '{}' have no meaning", header.bound, header.eb));
   }
   const bool has_padding = header.codec == Codec::kSzp;
-  if ((header.parameter != 0) != has_padding) return Corrupt("the codec's parameter has no meaning");
+  if ((header.parameter != 0) != has_padding)
+    return Corrupt("the codec's parameter has no meaning");
   if (header.dtype == DType::kF32 && header.fill && *header.fill > 0xFFFFFFFFu) {
     return Corrupt("the fill value is wider than an element");
   }
@@ -88,7 +89,8 @@ Result<void> CheckFields(const Header& header, std::span<const std::byte> head) 
   }
   const auto reserved = head.subspan(kReservedAt, kContentSumAt - kReservedAt);
   if (LoadLe<uint16_t>(&head[kZero16At]) != 0 ||
-      std::any_of(reserved.begin(), reserved.end(), [](std::byte b) { return b != std::byte{0}; })) {
+      std::any_of(reserved.begin(), reserved.end(),
+                  [](std::byte b) { return b != std::byte{0}; })) {
     return Corrupt("reserved bytes of the header are not 0");
   }
   return {};
@@ -98,8 +100,10 @@ Result<void> CheckFields(const Header& header, std::span<const std::byte> head) 
 
 std::string_view CodecName(Codec codec) {
   switch (codec) {
-    case Codec::kSzp: return "szp";
-    case Codec::kSzx: return "szx";
+    case Codec::kSzp:
+      return "szp";
+    case Codec::kSzx:
+      return "szx";
   }
   return "unknown";
 }
@@ -161,7 +165,8 @@ Result<Header> ReadHeader(std::span<const std::byte> head, uint64_t file_bytes) 
   }
   const auto version = LoadLe<uint16_t>(&head[kVersionAt]);
   if (version != kVersion || LoadLe<uint16_t>(&head[kHeaderBytesAt]) != kHeaderBytes) {
-    return Corrupt(fmt::format("container version '{}' is unknown, expected {}", version, kVersion));
+    return Corrupt(
+        fmt::format("container version '{}' is unknown, expected {}", version, kVersion));
   }
   Header header;
   header.codec = static_cast<Codec>(head[kCodecAt]);
@@ -182,8 +187,8 @@ Result<Header> ReadHeader(std::span<const std::byte> head, uint64_t file_bytes) 
   const auto expected =
       CheckedAdd(CheckedAdd(kHeaderBytes, header.fill_bytes), header.payload_bytes);
   if (expected != file_bytes) {
-    return Corrupt(fmt::format("'{}' bytes in all, the header says '{}'", file_bytes,
-                               expected.value_or(0)));
+    return Corrupt(
+        fmt::format("'{}' bytes in all, the header says '{}'", file_bytes, expected.value_or(0)));
   }
   return header;
 }

@@ -39,7 +39,7 @@ struct Dims {
 struct Header {
   Codec codec = Codec::kSzp;
   DType dtype = DType::kF32;
-  uint8_t mode = 0;              // szp::Mode or szx::Mode
+  uint8_t mode = 0;  // szp::Mode or szx::Mode
   Dims dims;
   BoundKind bound_kind = BoundKind::kAbsolute;
   double bound = 0;              // as the user gave it
@@ -55,16 +55,16 @@ struct Header {
   bool operator==(const Header&) const = default;
 };
 
-// Writes the header of a whole file in place: `file` holds the fill section and the payload already,
-// behind room for the header. Adds the checksums.
+// Writes the header of a whole file in place: `file` holds the fill section and the payload
+// already, behind room for the header. Adds the checksums.
 void WriteHeader(const Header& header, std::span<std::byte> file);
 
-// Sets both checksums right for whatever the bytes are (at least a header): for tests and fuzzers that
-// want to get behind them.
+// Sets both checksums right for whatever the bytes are (at least a header): for tests and fuzzers
+// that want to get behind them.
 void RepairChecksums(std::span<std::byte> file);
 
-// Reads and checks the header alone; `file_bytes` is the size of the whole file. Refuses what is not a
-// container, another version, damaged headers and sizes that do not add up.
+// Reads and checks the header alone; `file_bytes` is the size of the whole file. Refuses what is
+// not a container, another version, damaged headers and sizes that do not add up.
 Result<Header> ReadHeader(std::span<const std::byte> head, uint64_t file_bytes);
 
 // Checks the checksum over everything behind the header.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exact acceptance test |x - y| <= ebq in the data's own type (docs/formats/szp.md, "Arithmetic").
+// The exact acceptance test |x - y| <= ebq in the data's own type (docs/formats/szp.md,
+// "Arithmetic").
 #pragma once
 
 #include <cmath>
@@ -8,7 +9,8 @@
 
 namespace szarena::codec {
 
-// The part of a + b that the rounded sum `s` lost (Knuth's TwoSum): a + b = s + TwoSumError exactly.
+// The part of a + b that the rounded sum `s` lost (Knuth's TwoSum): a + b = s + TwoSumError
+// exactly.
 template <Real T>
 constexpr T TwoSumError(T a, T b, T s) {
   const T b_seen = s - a;
@@ -16,8 +18,8 @@ constexpr T TwoSumError(T a, T b, T s) {
   return (a - a_seen) + (b - b_seen);
 }
 
-// Whether |x - y| <= ebq holds exactly. False for any NaN, for infinities and where x - y overflows.
-// Rounding is monotone, so only |fl(x - y)| == ebq needs the lost part.
+// Whether |x - y| <= ebq holds exactly. False for any NaN, for infinities and where x - y
+// overflows. Rounding is monotone, so only |fl(x - y)| == ebq needs the lost part.
 template <Real T>
 constexpr bool WithinBound(T x, T y, T ebq) {
   const T d = x - y;

@@ -84,8 +84,8 @@ TEST(Accept, IsExactAgainstWiderArithmetic) {
     // Small exponent spread, so that |x - y| == ebq after rounding happens often.
     const auto draw = [&] {
       const int exponent = static_cast<int>(rng() % 12) - 6;
-      const float mantissa = 1 + static_cast<float>(rng() % 64) / 64 +
-                             static_cast<float>(rng() % 2) * 0x1p-23f;
+      const float mantissa =
+          1 + static_cast<float>(rng() % 64) / 64 + static_cast<float>(rng() % 2) * 0x1p-23f;
       return std::ldexp((rng() & 1) ? mantissa : -mantissa, exponent);
     };
     const float x = draw();

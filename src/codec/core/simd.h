@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processor features beyond Highway's targets, asked once: CPUID costs microseconds under a hypervisor.
+// Processor features beyond Highway's targets, asked once: CPUID costs microseconds under a
+// hypervisor.
 #pragma once
 
 namespace szarena::codec {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the block coders of block_avx512.h serve: the processor has what they need and the bound is
-// neither tiny nor huge.
+// Whether the block coders of block_avx512.h serve: the processor has what they need and the bound
+// is neither tiny nor huge.
 #pragma once
 
 #include "codec/core/simd.h"

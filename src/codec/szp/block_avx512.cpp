@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block of 32 values is two vectors of words w = magnitude << 1 | sign, so that the sign word and the
-// planes are planes 0, 1, 2.. of w. One byte permutation brings the bytes of eight values together, one
-// GF(2) matrix product transposes their bits, one more permutation puts the planes in order; decoding
-// goes the same way back.
+// A block of 32 values is two vectors of words w = magnitude << 1 | sign, so that the sign word and
+// the planes are planes 0, 1, 2.. of w. One byte permutation brings the bytes of eight values
+// together, one GF(2) matrix product transposes their bits, one more permutation puts the planes in
+// order; decoding goes the same way back.
 #include "codec/szp/block_avx512.h"
 
 #include <immintrin.h>
@@ -79,13 +79,14 @@ inline __m512i ReversedColumnsOf(__m512i rows) {
 }
 
 inline __m512i PlanesOf(__m512i w0, __m512i w1, const ByteIndex& gather) {
-  return _mm512_permutexvar_epi8(
-      Index(kOrderPlanes), ColumnsOf(_mm512_permutex2var_epi8(w0, Index(gather), w1)));
+  return _mm512_permutexvar_epi8(Index(kOrderPlanes),
+                                 ColumnsOf(_mm512_permutex2var_epi8(w0, Index(gather), w1)));
 }
 
 inline uint32_t BitLength(uint32_t v) { return 32 - _lzcnt_u32(v); }
 
-// ---- quantising: q of 32 values in two vectors, and whether all are accepted without looking closer.
+// ---- quantising: q of 32 values in two vectors, and whether all are accepted without looking
+// closer.
 
 inline bool Quantise(const std::byte* values, float scale, float ebq, __m512i* q) {
   const auto* from = reinterpret_cast<const float*>(values);
@@ -98,8 +99,8 @@ inline bool Quantise(const std::byte* values, float scale, float ebq, __m512i* q
     const __m512i truncated = _mm512_cvttps_epi32(_mm512_add_ps(t[k], half));
     const __mmask16 below = _mm512_cmp_ps_mask(t[k], _mm512_set1_ps(-0.5f), _CMP_LT_OQ);
     q[k] = _mm512_mask_sub_epi32(truncated, below, truncated, _mm512_set1_epi32(1));
-    difference[k] = _mm512_sub_ps(
-        x, _mm512_mul_ps(_mm512_cvtepi32_ps(q[k]), _mm512_set1_ps(2 * ebq)));
+    difference[k] =
+        _mm512_sub_ps(x, _mm512_mul_ps(_mm512_cvtepi32_ps(q[k]), _mm512_set1_ps(2 * ebq)));
   }
   // Larger magnitudes of pairs: 0x0B. A NaN hides there, not from the ordered comparison.
   const __m512 t_max = _mm512_range_ps(t[0], t[1], 0x0B);
@@ -122,14 +123,14 @@ inline bool Quantise(const std::byte* values, double scale, double ebq, __m512i*
     const __m256i truncated = _mm512_cvttpd_epi32(_mm512_add_pd(t[k], half));
     const __mmask8 below = _mm512_cmp_pd_mask(t[k], _mm512_set1_pd(-0.5), _CMP_LT_OQ);
     part[k] = _mm256_mask_sub_epi32(truncated, below, truncated, _mm256_set1_epi32(1));
-    difference[k] = _mm512_sub_pd(
-        x, _mm512_mul_pd(_mm512_cvtepi32_pd(part[k]), _mm512_set1_pd(2 * ebq)));
+    difference[k] =
+        _mm512_sub_pd(x, _mm512_mul_pd(_mm512_cvtepi32_pd(part[k]), _mm512_set1_pd(2 * ebq)));
   }
   for (int k = 0; k < 2; ++k) {
     q[k] = _mm512_inserti64x4(_mm512_castsi256_si512(part[2 * k]), part[2 * k + 1], 1);
   }
-  const __m512d t_max = _mm512_range_pd(_mm512_range_pd(t[0], t[1], 0x0B),
-                                        _mm512_range_pd(t[2], t[3], 0x0B), 0x0B);
+  const __m512d t_max =
+      _mm512_range_pd(_mm512_range_pd(t[0], t[1], 0x0B), _mm512_range_pd(t[2], t[3], 0x0B), 0x0B);
   const __m512d difference_max =
       _mm512_range_pd(_mm512_range_pd(difference[0], difference[1], 0x0B),
                       _mm512_range_pd(difference[2], difference[3], 0x0B), 0x0B);
@@ -157,8 +158,7 @@ __attribute__((noinline)) bool AcceptedExactly(const std::byte* values, float sc
     const __m512 a_seen = _mm512_sub_ps(d, b_seen);
     const __m512 minus_y = _mm512_sub_ps(_mm512_set1_ps(-0.0f), y);
     const __m512 lost = _mm512_add_ps(_mm512_sub_ps(x, a_seen), _mm512_sub_ps(minus_y, b_seen));
-    const __m512 against =
-        _mm512_xor_ps(lost, _mm512_and_ps(d, _mm512_set1_ps(-0.0f)));
+    const __m512 against = _mm512_xor_ps(lost, _mm512_and_ps(d, _mm512_set1_ps(-0.0f)));
     const __mmask16 inside = _mm512_cmp_ps_mask(d_abs, bound, _CMP_LT_OQ);
     __mmask16 border = _mm512_cmp_ps_mask(d_abs, bound, _CMP_EQ_OQ);
     border = _mm512_mask_cmp_ps_mask(border, against, _mm512_setzero_ps(), _CMP_LE_OQ);
@@ -172,8 +172,8 @@ __attribute__((noinline)) bool AcceptedExactly(const std::byte* values, double s
   const auto* from = reinterpret_cast<const double*>(values);
   const __m512d bound = _mm512_set1_pd(ebq);
   for (int k = 0; k < 4; ++k) {
-    const __m256i part = k % 2 == 0 ? _mm512_castsi512_si256(q[k / 2])
-                                    : _mm512_extracti64x4_epi64(q[k / 2], 1);
+    const __m256i part =
+        k % 2 == 0 ? _mm512_castsi512_si256(q[k / 2]) : _mm512_extracti64x4_epi64(q[k / 2], 1);
     const __m512d x = _mm512_loadu_pd(from + 8 * k);
     const __m512d t = _mm512_mul_pd(x, _mm512_set1_pd(scale));
     __mmask8 fine = _mm512_cmp_pd_mask(_mm512_abs_pd(t), _mm512_set1_pd(0x1p30 + 2), _CMP_LT_OQ);
@@ -241,7 +241,8 @@ inline uint64_t Encode(const std::byte* values, uint64_t blocks, T scale, T ebq,
     uint32_t rate_byte = rate;
     if constexpr (kMode == kOutlier) {
       // No branch: which form is shorter changes from block to block.
-      const uint32_t first = static_cast<uint32_t>(_mm_cvtsi128_si32(_mm512_castsi512_si128(w0))) >> 1;
+      const uint32_t first =
+          static_cast<uint32_t>(_mm_cvtsi128_si32(_mm512_castsi512_si128(w0))) >> 1;
       const uint32_t rate_apart = BitLength(planes_apart >> 1);
       const uint32_t first_bytes = (BitLength(first) + 7) / 8;
       const bool apart = 4 * rate > 4 * rate_apart + first_bytes;
@@ -250,8 +251,8 @@ inline uint64_t Encode(const std::byte* values, uint64_t blocks, T scale, T ebq,
       rate_byte = apart ? kOutlierFlag | (first_bytes - 1) << 5 | rate_apart : rate;
       rate = apart ? rate_apart : rate;
       const uint32_t magnitudes = apart ? ~1u : 0;
-      const __m512i cleared = _mm512_mask_and_epi32(
-          low, static_cast<__mmask16>(magnitudes), low, all_but_first);
+      const __m512i cleared =
+          _mm512_mask_and_epi32(low, static_cast<__mmask16>(magnitudes), low, all_but_first);
       _mm512_storeu_si512(out, cleared);
       high = _mm512_mask_and_epi32(high, static_cast<__mmask16>(magnitudes >> 16), high,
                                    all_but_first);
@@ -270,9 +271,12 @@ inline uint64_t EncodeMode(const std::byte* values, uint64_t blocks, T scale, T 
                            std::byte* rates, std::byte* payload) {
   auto* rate_bytes = reinterpret_cast<uint8_t*>(rates);
   switch (mode) {
-    case 0: return Encode<T, 0>(values, blocks, scale, ebq, rate_bytes, payload);
-    case 1: return Encode<T, 1>(values, blocks, scale, ebq, rate_bytes, payload);
-    default: return Encode<T, 2>(values, blocks, scale, ebq, rate_bytes, payload);
+    case 0:
+      return Encode<T, 0>(values, blocks, scale, ebq, rate_bytes, payload);
+    case 1:
+      return Encode<T, 1>(values, blocks, scale, ebq, rate_bytes, payload);
+    default:
+      return Encode<T, 2>(values, blocks, scale, ebq, rate_bytes, payload);
   }
 }
 
@@ -305,7 +309,8 @@ template <class T, int kMode>
 inline void Decode(const uint8_t* rates, const std::byte* payload, uint64_t blocks, T ebq,
                    std::byte* values) {
   const __m512i zero = _mm512_setzero_si512();
-  const __m512i interleave_low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  const __m512i interleave_low =
+      _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
   const __m512i interleave_high = _mm512_add_epi32(interleave_low, _mm512_set1_epi32(8));
   for (uint64_t b = 0; b < blocks; ++b, values += kBlock * sizeof(T)) {
     const uint32_t rate_byte = rates[b];
@@ -333,8 +338,8 @@ inline void Decode(const uint8_t* rates, const std::byte* payload, uint64_t bloc
       first = (first ^ static_cast<uint32_t>(sign)) - static_cast<uint32_t>(sign);
     }
     const __mmask16 present = _cvtu32_mask16(_bzhi_u32(0xFFFF, planes));
-    const __m512i low = ReversedColumnsOf(_mm512_permutexvar_epi8(
-        Index(kGatherPlanes), _mm512_maskz_loadu_epi32(present, payload)));
+    const __m512i low = ReversedColumnsOf(
+        _mm512_permutexvar_epi8(Index(kGatherPlanes), _mm512_maskz_loadu_epi32(present, payload)));
     constexpr __mmask64 kTwoBytes = 0x3333333333333333;
     __m512i even = _mm512_maskz_permutexvar_epi8(kTwoBytes, Index(kWidenEven), low);
     __m512i odd = _mm512_maskz_permutexvar_epi8(kTwoBytes, Index(kWidenOdd), low);
@@ -371,9 +376,12 @@ inline void DecodeMode(const std::byte* rates, const std::byte* payload, uint64_
                        int mode, std::byte* values) {
   const auto* rate_bytes = reinterpret_cast<const uint8_t*>(rates);
   switch (mode) {
-    case 0: return Decode<T, 0>(rate_bytes, payload, blocks, ebq, values);
-    case 1: return Decode<T, 1>(rate_bytes, payload, blocks, ebq, values);
-    default: return Decode<T, 2>(rate_bytes, payload, blocks, ebq, values);
+    case 0:
+      return Decode<T, 0>(rate_bytes, payload, blocks, ebq, values);
+    case 1:
+      return Decode<T, 1>(rate_bytes, payload, blocks, ebq, values);
+    default:
+      return Decode<T, 2>(rate_bytes, payload, blocks, ebq, values);
   }
 }
 
@@ -389,13 +397,13 @@ uint64_t EncodeBlocksAvx512(const std::byte* values, uint64_t blocks, double sca
   return EncodeMode(values, blocks, scale, ebq, mode, rates, payload);
 }
 
-void DecodeBlocksAvx512(const std::byte* rates, const std::byte* payload, uint64_t blocks, float ebq,
-                        int mode, std::byte* values) {
+void DecodeBlocksAvx512(const std::byte* rates, const std::byte* payload, uint64_t blocks,
+                        float ebq, int mode, std::byte* values) {
   DecodeMode(rates, payload, blocks, ebq, mode, values);
 }
 
-void DecodeBlocksAvx512(const std::byte* rates, const std::byte* payload, uint64_t blocks, double ebq,
-                        int mode, std::byte* values) {
+void DecodeBlocksAvx512(const std::byte* rates, const std::byte* payload, uint64_t blocks,
+                        double ebq, int mode, std::byte* values) {
   DecodeMode(rates, payload, blocks, ebq, mode, values);
 }
 

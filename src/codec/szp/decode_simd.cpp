@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fast decoder, compiled once per Highway target. Reads like reference.cpp with 32 values at a time.
+// The fast decoder, compiled once per Highway target. Reads like reference.cpp with 32 values at a
+// time.
 #include "codec/szp/avx512_dispatch.h"
 #include "codec/szp/kernels.h"
 
@@ -137,10 +138,12 @@ HWY_EXPORT(DecodeF32);
 HWY_EXPORT(DecodeF64);
 
 void DecodeBlocks(const std::byte* rates, const std::byte* payload, const std::byte* end,
-                  uint64_t blocks, const Quantiser<float>& quantiser, Mode mode, std::byte* values) {
+                  uint64_t blocks, const Quantiser<float>& quantiser, Mode mode,
+                  std::byte* values) {
 #if SZARENA_SZP_AVX512
   if (UseAvx512(quantiser)) {
-    return DecodeBlocksAvx512(rates, payload, blocks, quantiser.ebq, static_cast<int>(mode), values);
+    return DecodeBlocksAvx512(rates, payload, blocks, quantiser.ebq, static_cast<int>(mode),
+                              values);
   }
 #endif
   HWY_DYNAMIC_DISPATCH(DecodeF32)(rates, payload, end, blocks, quantiser, mode, values);
@@ -151,7 +154,8 @@ void DecodeBlocks(const std::byte* rates, const std::byte* payload, const std::b
                   std::byte* values) {
 #if SZARENA_SZP_AVX512
   if (UseAvx512(quantiser)) {
-    return DecodeBlocksAvx512(rates, payload, blocks, quantiser.ebq, static_cast<int>(mode), values);
+    return DecodeBlocksAvx512(rates, payload, blocks, quantiser.ebq, static_cast<int>(mode),
+                              values);
   }
 #endif
   HWY_DYNAMIC_DISPATCH(DecodeF64)(rates, payload, end, blocks, quantiser, mode, values);

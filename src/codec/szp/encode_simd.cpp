@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fast encoder, compiled once per Highway target. Reads like reference.cpp with 32 values at a time.
+// The fast encoder, compiled once per Highway target. Reads like reference.cpp with 32 values at a
+// time.
 #include "codec/szp/avx512_dispatch.h"
 #include "codec/szp/kernels.h"
 
@@ -22,8 +23,8 @@ uint64_t EncodeLoop(const std::byte* values, uint64_t blocks, const Quantiser<T>
                     Mode mode, std::byte* rates, std::byte* payload) {
   std::byte* out = payload;
   for (uint64_t b = 0; b < blocks; ++b) {
-    const EncodedBlock encoded = EncodeBlock<T>(values + b * kBlock * sizeof(T), kBlock, quantiser,
-                                                mode, out);
+    const EncodedBlock encoded =
+        EncodeBlock<T>(values + b * kBlock * sizeof(T), kBlock, quantiser, mode, out);
     rates[b] = static_cast<std::byte>(encoded.rate_byte);
     out += encoded.size;
   }
@@ -38,9 +39,9 @@ using DReal = hn::Simd<T, kVectorLanes * 4 / sizeof(T), 0>;
 // One vector of values quantised.
 template <class T>
 struct Quantised {
-  hn::Vec<DReal<T>> q;            // integral, q itself
-  hn::Mask<DReal<T>> in_range;    // |q| below the limit
-  hn::Vec<DReal<T>> difference;   // value less what the decoder will compute
+  hn::Vec<DReal<T>> q;           // integral, q itself
+  hn::Mask<DReal<T>> in_range;   // |q| below the limit
+  hn::Vec<DReal<T>> difference;  // value less what the decoder will compute
 };
 
 template <class T>
@@ -103,7 +104,8 @@ HWY_INLINE bool QuantiseBlock(const std::byte* values, T scale, T ebq, VI* q) {
   return true;
 }
 
-// Lane 0 of a block's first vector: all of a word, or its sign alone where its magnitude is kept apart.
+// Lane 0 of a block's first vector: all of a word, or its sign alone where its magnitude is kept
+// apart.
 alignas(64) constexpr int32_t kKeepFirst[2][16] = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}};

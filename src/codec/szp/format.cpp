@@ -17,9 +17,12 @@ tl::unexpected<Error> TooLarge(uint64_t count) {
 
 std::string_view ModeName(Mode mode) {
   switch (mode) {
-    case Mode::kFixed: return "fixed";
-    case Mode::kPlain: return "plain";
-    case Mode::kOutlier: return "outlier";
+    case Mode::kFixed:
+      return "fixed";
+    case Mode::kPlain:
+      return "plain";
+    case Mode::kOutlier:
+      return "outlier";
   }
   return "invalid";
 }

@@ -18,8 +18,9 @@ inline constexpr uint32_t kSignBytes = 4;   // one bit a value, first value in t
 inline constexpr uint32_t kPlaneBytes = 4;  // likewise, one bit plane
 inline constexpr uint32_t kMaxRate = 31;    // bit planes of a coded block
 
-// Rate bytes. 0..31: plain with that many planes. 1oorrrrr: first difference kept apart in oo+1 bytes
-// and r planes. 0x3F, which cuSZp never writes: 32 values as they are. All others are invalid.
+// Rate bytes. 0..31: plain with that many planes. 1oorrrrr: first difference kept apart in oo+1
+// bytes and r planes. 0x3F, which cuSZp never writes: 32 values as they are. All others are
+// invalid.
 inline constexpr uint8_t kRawRate = 0x3F;
 inline constexpr uint8_t kOutlierFlag = 0x80;
 
@@ -31,8 +32,8 @@ constexpr uint32_t RawBlockBytes(DType dtype) {
   return kBlock * static_cast<uint32_t>(SizeOf(dtype));
 }
 
-// The largest coded block never exceeds a raw one, so "the coded form would be larger" does not occur:
-// f32 differences have at most 25 bits, f64 ones at most 31.
+// The largest coded block never exceeds a raw one, so "the coded form would be larger" does not
+// occur: f32 differences have at most 25 bits, f64 ones at most 31.
 static_assert(kSignBytes + kPlaneBytes * 25 + 4 <= RawBlockBytes(DType::kF32));
 static_assert(kSignBytes + kPlaneBytes * kMaxRate + 4 <= RawBlockBytes(DType::kF64));
 

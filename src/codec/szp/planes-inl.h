@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bit planes of a block in vectors, for x86. Included once per Highway target.
 //
-// A block is 32 words w = magnitude << 1 | sign, so that the sign word and the planes, which follow one
-// another in the payload, are planes 0, 1, 2.. of w. Plane bytes hold eight values each, the first in
-// the top bit.
+// A block is 32 words w = magnitude << 1 | sign, so that the sign word and the planes, which follow
+// one another in the payload, are planes 0, 1, 2.. of w. Plane bytes hold eight values each, the
+// first in the top bit.
 #if defined(SZARENA_CODEC_SZP_PLANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SZARENA_CODEC_SZP_PLANES_INL_H_
 #undef SZARENA_CODEC_SZP_PLANES_INL_H_
@@ -42,12 +42,13 @@ inline constexpr size_t kVectorLanes = SZP_VECTOR_BITS / 32;
 inline constexpr size_t kVectors = 32 / kVectorLanes;  // of a block
 
 // 32 ones, then 32 zeros: loaded at 32 - n + i, a mask of the lanes i.. that are below n.
-alignas(64) inline constexpr int32_t kBelow[64] = {
-    -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
-    -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+alignas(64) inline constexpr int32_t kBelow[64] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+                                                   -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+                                                   -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
 
-// Transposes eight rows of eight bits in each 64-bit lane about the anti-diagonal: bit f of row r goes
-// to bit 7 - r of row 7 - f. Rows that were loaded last first thus come out as values, first first.
+// Transposes eight rows of eight bits in each 64-bit lane about the anti-diagonal: bit f of row r
+// goes to bit 7 - r of row 7 - f. Rows that were loaded last first thus come out as values, first
+// first.
 template <class V>
 HWY_INLINE V TransposeBits(V rows) {
   const hn::DFromV<V> d;
@@ -63,8 +64,8 @@ HWY_INLINE V TransposeBits(V rows) {
 }
 
 #if SZP_VECTOR_BITS >= 256
-// Eight planes of 32 byte-sized values; value order as in the payload, so bit 31 - i % 8 and so on are
-// in place. Writes 32 bytes.
+// Eight planes of 32 byte-sized values; value order as in the payload, so bit 31 - i % 8 and so on
+// are in place. Writes 32 bytes.
 HWY_INLINE void StoreEightPlanes(__m256i bytes, std::byte* out) {
   int32_t planes[8];
   for (int p = 7; p >= 0; --p) {
@@ -99,18 +100,18 @@ HWY_INLINE uint32_t OrAll(VI v) {
   const __m128i quarter =
       _mm_or_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
   const __m128i pair = _mm_or_si128(quarter, _mm_shuffle_epi32(quarter, 0x4E));
-  return static_cast<uint32_t>(_mm_cvtsi128_si32(_mm_or_si128(pair, _mm_shuffle_epi32(pair, 0xB1))));
+  return static_cast<uint32_t>(
+      _mm_cvtsi128_si32(_mm_or_si128(pair, _mm_shuffle_epi32(pair, 0xB1))));
 }
 
 // Writes planes 0..planes-1 of the words; up to 28 bytes behind them are overwritten.
 HWY_INLINE void StorePlanes(const VI* words, uint32_t planes, std::byte* out) {
   // Byte j of four values in one dword j, last value first; then the dwords of equal j together.
-  const __m512i gather = _mm512_broadcast_i32x4(
-      _mm_setr_epi8(12, 8, 4, 0, 13, 9, 5, 1, 14, 10, 6, 2, 15, 11, 7, 3));
+  const __m512i gather =
+      _mm512_broadcast_i32x4(_mm_setr_epi8(12, 8, 4, 0, 13, 9, 5, 1, 14, 10, 6, 2, 15, 11, 7, 3));
   const __m512i low = _mm512_shuffle_epi8(words[0].raw, gather);
   const __m512i high = _mm512_shuffle_epi8(words[1].raw, gather);
-  const __m512i order =
-      _mm512_setr_epi32(4, 0, 12, 8, 20, 16, 28, 24, 5, 1, 13, 9, 21, 17, 29, 25);
+  const __m512i order = _mm512_setr_epi32(4, 0, 12, 8, 20, 16, 28, 24, 5, 1, 13, 9, 21, 17, 29, 25);
   const __m512i bytes01 = _mm512_permutex2var_epi32(low, order, high);
   StoreEightPlanes(_mm512_castsi512_si256(bytes01), out);
   if (planes <= 8) return;
@@ -123,11 +124,12 @@ HWY_INLINE void StorePlanes(const VI* words, uint32_t planes, std::byte* out) {
   StoreEightPlanes(_mm512_extracti64x4_epi64(bytes23, 1), out + 96);
 }
 
-// Bytes of 32 values from up to 16 planes at `in`: the low halves' eight planes, then the high ones'.
+// Bytes of 32 values from up to 16 planes at `in`: the low halves' eight planes, then the high
+// ones'.
 HWY_INLINE __m512i LoadSixteenPlanes(const std::byte* in, uint32_t planes) {
   const auto mask = static_cast<__mmask16>((uint32_t{1} << planes) - 1);
-  const __m512i gather = _mm512_broadcast_i32x4(
-      _mm_setr_epi8(12, 8, 4, 0, 13, 9, 5, 1, 14, 10, 6, 2, 15, 11, 7, 3));
+  const __m512i gather =
+      _mm512_broadcast_i32x4(_mm_setr_epi8(12, 8, 4, 0, 13, 9, 5, 1, 14, 10, 6, 2, 15, 11, 7, 3));
   const __m512i order = _mm512_setr_epi32(4, 0, 5, 1, 6, 2, 7, 3, 12, 8, 13, 9, 14, 10, 15, 11);
   const __m512i loaded = _mm512_maskz_loadu_epi32(mask, in);
   const __m512i rows = _mm512_permutexvar_epi32(order, _mm512_shuffle_epi8(loaded, gather));
@@ -172,7 +174,8 @@ HWY_INLINE uint32_t OrAll(VI v) {
   const __m128i quarter =
       _mm_or_si128(_mm256_castsi256_si128(v.raw), _mm256_extracti128_si256(v.raw, 1));
   const __m128i pair = _mm_or_si128(quarter, _mm_shuffle_epi32(quarter, 0x4E));
-  return static_cast<uint32_t>(_mm_cvtsi128_si32(_mm_or_si128(pair, _mm_shuffle_epi32(pair, 0xB1))));
+  return static_cast<uint32_t>(
+      _mm_cvtsi128_si32(_mm_or_si128(pair, _mm_shuffle_epi32(pair, 0xB1))));
 }
 
 // Writes planes 0..planes-1 of the words; up to 28 bytes behind them are overwritten.
@@ -210,15 +213,14 @@ HWY_INLINE __m256i LoadEightPlanes(const std::byte* in, uint32_t planes, uint32_
   return TransposeBits(hn::Vec<hn::Simd<uint64_t, 4, 0>>{rows}).raw;
 }
 
-// Signed differences from planes 0..planes-1, in columns: lane c of vector r is value 4 c + r, as the
-// bytes lie. Reads nothing but the planes.
+// Signed differences from planes 0..planes-1, in columns: lane c of vector r is value 4 c + r, as
+// the bytes lie. Reads nothing but the planes.
 HWY_INLINE void LoadDifferences(const std::byte* in, uint32_t planes, const std::byte*, VI* d) {
   const __m256i zero = _mm256_setzero_si256();
   const __m256i b0 = LoadEightPlanes(in, planes, 0);
   if (planes <= 8) {  // in bytes
     const __m256i sign = _mm256_sub_epi8(zero, _mm256_and_si256(b0, _mm256_set1_epi8(1)));
-    const __m256i magnitude =
-        _mm256_and_si256(_mm256_srli_epi16(b0, 1), _mm256_set1_epi8(0x7F));
+    const __m256i magnitude = _mm256_and_si256(_mm256_srli_epi16(b0, 1), _mm256_set1_epi8(0x7F));
     const __m256i v = _mm256_sub_epi8(_mm256_xor_si256(magnitude, sign), sign);
     d[0] = VI{_mm256_srai_epi32(_mm256_slli_epi32(v, 24), 24)};
     d[1] = VI{_mm256_srai_epi32(_mm256_slli_epi32(v, 16), 24)};
@@ -233,8 +235,7 @@ HWY_INLINE void LoadDifferences(const std::byte* in, uint32_t planes, const std:
         _mm256_or_si256(_mm256_and_si256(b0, low_bytes), _mm256_slli_epi16(b1, 8)),
         _mm256_or_si256(_mm256_srli_epi16(b0, 8), _mm256_andnot_si256(low_bytes, b1))};
     for (int r = 0; r < 2; ++r) {
-      const __m256i sign =
-          _mm256_sub_epi16(zero, _mm256_and_si256(words[r], _mm256_set1_epi16(1)));
+      const __m256i sign = _mm256_sub_epi16(zero, _mm256_and_si256(words[r], _mm256_set1_epi16(1)));
       const __m256i magnitude = _mm256_srli_epi16(words[r], 1);
       const __m256i v = _mm256_sub_epi16(_mm256_xor_si256(magnitude, sign), sign);
       d[r] = VI{_mm256_srai_epi32(_mm256_slli_epi32(v, 16), 16)};
@@ -259,10 +260,10 @@ HWY_INLINE void LoadDifferences(const std::byte* in, uint32_t planes, const std:
   }
   for (int r = 0; r < 4; ++r) {
     const uint32_t* n = natural + r;
-    const __m256i w = _mm256_setr_epi32(
-        static_cast<int>(n[0]), static_cast<int>(n[4]), static_cast<int>(n[8]),
-        static_cast<int>(n[12]), static_cast<int>(n[16]), static_cast<int>(n[20]),
-        static_cast<int>(n[24]), static_cast<int>(n[28]));
+    const __m256i w =
+        _mm256_setr_epi32(static_cast<int>(n[0]), static_cast<int>(n[4]), static_cast<int>(n[8]),
+                          static_cast<int>(n[12]), static_cast<int>(n[16]), static_cast<int>(n[20]),
+                          static_cast<int>(n[24]), static_cast<int>(n[28]));
     const __m256i sign = _mm256_sub_epi32(zero, _mm256_and_si256(w, _mm256_set1_epi32(1)));
     d[r] = VI{_mm256_sub_epi32(_mm256_xor_si256(_mm256_srli_epi32(w, 1), sign), sign)};
   }
@@ -300,7 +301,7 @@ HWY_INLINE void Reorder(VI* d) {
   d[3] = VI{_mm256_permute2x128_si256(c2, c3, 0x31)};
 }
 
-#else  // 128
+#else   // 128
 HWY_INLINE VI ShiftUp(VI current, VI previous) {
   return VI{_mm_alignr_epi8(current.raw, previous.raw, 12)};
 }
@@ -315,7 +316,8 @@ HWY_INLINE VI BroadcastLast(VI v) { return VI{_mm_shuffle_epi32(v.raw, 0xFF)}; }
 
 HWY_INLINE uint32_t OrAll(VI v) {
   const __m128i pair = _mm_or_si128(v.raw, _mm_shuffle_epi32(v.raw, 0x4E));
-  return static_cast<uint32_t>(_mm_cvtsi128_si32(_mm_or_si128(pair, _mm_shuffle_epi32(pair, 0xB1))));
+  return static_cast<uint32_t>(
+      _mm_cvtsi128_si32(_mm_or_si128(pair, _mm_shuffle_epi32(pair, 0xB1))));
 }
 
 // Writes planes 0..planes-1 of the words; up to 28 bytes behind them are overwritten.
@@ -388,7 +390,8 @@ HWY_INLINE void LoadPlanes(const std::byte* in, uint32_t planes, const std::byte
 #endif  // SZP_VECTOR_BITS
 
 #if SZP_VECTOR_BITS != 256
-// Signed differences from planes 0..planes-1, in the values' order; reads nothing at or behind `end`.
+// Signed differences from planes 0..planes-1, in the values' order; reads nothing at or behind
+// `end`.
 HWY_INLINE void LoadDifferences(const std::byte* in, uint32_t planes, const std::byte* end, VI* d) {
   const DI di;
   const hn::Simd<uint32_t, kVectorLanes, 0> du;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SZp written as the specification reads: one block, one value, one bit at a time. The oracle that the
-// fast version must equal bit for bit, and what it falls back to for tails.
+// SZp written as the specification reads: one block, one value, one bit at a time. The oracle that
+// the fast version must equal bit for bit, and what it falls back to for tails.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ template <Real T>
 struct Quantiser {
   explicit Quantiser(double eb);
 
-  // The quantised value, or nothing where x has to be stored as it is: not finite, |q| too large, or
-  // the decoder's value would miss the bound.
+  // The quantised value, or nothing where x has to be stored as it is: not finite, |q| too large,
+  // or the decoder's value would miss the bound.
   std::optional<int32_t> Quantise(T x) const;
   T Reconstruct(int32_t q) const { return (static_cast<T>(q) * ebq) * T{2}; }
 
@@ -36,7 +36,8 @@ template <Real T>
 EncodedBlock EncodeBlock(const std::byte* values, uint32_t count, const Quantiser<T>& quantiser,
                          Mode mode, std::byte* payload);
 
-// Decodes `count` (1..32) values. `payload` has the bytes that MakeSizeTable gives for a valid rate byte.
+// Decodes `count` (1..32) values. `payload` has the bytes that MakeSizeTable gives for a valid rate
+// byte.
 template <Real T>
 void DecodeBlock(uint8_t rate_byte, const std::byte* payload, uint32_t count,
                  const Quantiser<T>& quantiser, Mode mode, std::byte* values);

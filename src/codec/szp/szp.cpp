@@ -20,7 +20,8 @@
 namespace szarena::codec::szp {
 namespace {
 
-// Starts of every so many blocks are known when decoding; a chunk is a decoding thread's unit of work.
+// Starts of every so many blocks are known when decoding; a chunk is a decoding thread's unit of
+// work.
 constexpr uint64_t kChunkBlocks = 1024;
 // An encoding thread's unit: long beside the cost of waking a thread that waits for its place.
 constexpr uint64_t kTaskBlocks = 16 * kChunkBlocks;
@@ -30,19 +31,21 @@ auto WithType(DType dtype, F&& body) {
   return dtype == DType::kF32 ? body(float{}) : body(double{});
 }
 
-// Encodes blocks first..first+blocks-1, blocks >= 1, the last of all maybe short; `payload` has room for
-// blocks * RawBlockBytes. The last block goes the slow way: what EncodeBlocks may overwrite behind its
-// payload stays inside the room.
+// Encodes blocks first..first+blocks-1, blocks >= 1, the last of all maybe short; `payload` has
+// room for blocks * RawBlockBytes. The last block goes the slow way: what EncodeBlocks may
+// overwrite behind its payload stays inside the room.
 template <Real T>
-uint64_t EncodeTask(ConstArray values, uint64_t first, uint64_t blocks, const Quantiser<T>& quantiser,
-                    Mode mode, std::byte* rates, std::byte* payload) {
+uint64_t EncodeTask(ConstArray values, uint64_t first, uint64_t blocks,
+                    const Quantiser<T>& quantiser, Mode mode, std::byte* rates,
+                    std::byte* payload) {
   static_assert(kEncodeSlack <= RawBlockBytes(kDTypeOf<T>));
   const std::byte* const from = values.data + first * kBlock * sizeof(T);
   const uint64_t used = EncodeBlocks(from, blocks - 1, quantiser, mode, rates, payload);
   const uint64_t done = first + blocks - 1;
-  const auto count = static_cast<uint32_t>(std::min<uint64_t>(kBlock, values.count - done * kBlock));
-  const EncodedBlock last = EncodeBlock<T>(from + (blocks - 1) * kBlock * sizeof(T), count, quantiser,
-                                           mode, payload + used);
+  const auto count =
+      static_cast<uint32_t>(std::min<uint64_t>(kBlock, values.count - done * kBlock));
+  const EncodedBlock last = EncodeBlock<T>(from + (blocks - 1) * kBlock * sizeof(T), count,
+                                           quantiser, mode, payload + used);
   rates[blocks - 1] = static_cast<std::byte>(last.rate_byte);
   return used + last.size;
 }
@@ -57,7 +60,8 @@ class Ends {
   // Where task `t` begins; waits for the task before, which has started (ForEachChunk).
   uint64_t Begin(uint64_t t) const {
     for (int spin = 0; spin < 4096; ++spin) {
-      if (const uint64_t end = ends_[t].load(std::memory_order_acquire); end != kUnknown) return end;
+      if (const uint64_t end = ends_[t].load(std::memory_order_acquire); end != kUnknown)
+        return end;
     }
     ends_[t].wait(kUnknown, std::memory_order_acquire);
     return ends_[t].load(std::memory_order_acquire);
@@ -72,9 +76,9 @@ class Ends {
   std::unique_ptr<std::atomic<uint64_t>[]> ends_;
 };
 
-// Several threads encode each into scratch of its own and copy a task's payload to its place as soon as
-// the end of the task before is known. A single thread encodes in place where the buffer can hold
-// whatever comes.
+// Several threads encode each into scratch of its own and copy a task's payload to its place as
+// soon as the end of the task before is known. A single thread encodes in place where the buffer
+// can hold whatever comes.
 template <Real T>
 Result<uint64_t> CompressAs(ConstArray values, const Params& params, std::span<std::byte> payload,
                             uint64_t rate_bytes, unsigned threads) {
@@ -100,7 +104,8 @@ Result<uint64_t> CompressAs(ConstArray values, const Params& params, std::span<s
       }
     }
     if (!scratch[worker]) {
-      scratch[worker].reset(new std::byte[std::min(blocks, kTaskBlocks) * RawBlockBytes(kDTypeOf<T>)]);
+      scratch[worker].reset(
+          new std::byte[std::min(blocks, kTaskBlocks) * RawBlockBytes(kDTypeOf<T>)]);
     }
     std::byte* const made = scratch[worker].get();
     const uint64_t size =
@@ -113,9 +118,9 @@ Result<uint64_t> CompressAs(ConstArray values, const Params& params, std::span<s
   });
   const uint64_t end = ends.Begin(tasks);
   if (end > payload.size()) {
-    return Fail(ErrorCode::kCapacity,
-                fmt::format("payload of '{}' bytes does not fit the buffer of '{}'", end,
-                            payload.size()));
+    return Fail(
+        ErrorCode::kCapacity,
+        fmt::format("payload of '{}' bytes does not fit the buffer of '{}'", end, payload.size()));
   }
   return end;
 }
@@ -208,13 +213,15 @@ void DecodeChunk(const std::byte* rates, const std::byte* payload, const std::by
 Result<uint64_t> Compress(ConstArray values, const Params& params, std::span<std::byte> payload,
                           unsigned threads) {
   const DefaultFloatEnv env;
-  // Refused where even the largest payload's size has no 64-bit value, so that no sum below overflows.
+  // Refused where even the largest payload's size has no 64-bit value, so that no sum below
+  // overflows.
   SZARENA_TRY_VOID(MaxPayloadSize(values.count, values.dtype, params));
   SZARENA_TRY(const uint64_t rate_bytes, RateTableBytes(values.count, params));
   if (payload.size() < rate_bytes) {
-    return Fail(ErrorCode::kCapacity,
-                fmt::format("payload buffer of '{}' bytes, expected at least '{}' for the rate table",
-                            payload.size(), rate_bytes));
+    return Fail(
+        ErrorCode::kCapacity,
+        fmt::format("payload buffer of '{}' bytes, expected at least '{}' for the rate table",
+                    payload.size(), rate_bytes));
   }
   if (values.count == 0) return 0;
   return WithType(values.dtype, [&](auto zero) {
@@ -234,7 +241,8 @@ Result<void> Decompress(std::span<const std::byte> payload, const Params& params
       const uint64_t first = chunk * kChunkBlocks;
       const uint64_t count = std::min(kChunkBlocks * kBlock, values.count - first * kBlock);
       DecodeChunk<T>(payload.data() + first, payload.data() + layout.starts[chunk],
-                     payload.data() + payload.size(), count, quantiser, params.mode, values.data + first * kBlock * sizeof(T));
+                     payload.data() + payload.size(), count, quantiser, params.mode,
+                     values.data + first * kBlock * sizeof(T));
     });
   });
   return {};
@@ -245,7 +253,8 @@ Result<void> DecompressBlocks(std::span<const std::byte> payload, uint64_t count
   const DefaultFloatEnv env;
   SZARENA_TRY(const Layout layout, ReadLayout(payload, count, values.dtype, params, 1));
   const uint64_t blocks = BlockCount(count);
-  const uint64_t available = first_block <= blocks ? count - std::min(count, first_block * kBlock) : 0;
+  const uint64_t available =
+      first_block <= blocks ? count - std::min(count, first_block * kBlock) : 0;
   if (first_block > blocks || values.count > available ||
       (values.count % kBlock != 0 && values.count != available)) {
     return Fail(ErrorCode::kInvalidArgument,
@@ -263,8 +272,7 @@ Result<void> DecompressBlocks(std::span<const std::byte> payload, uint64_t count
       at += sizes[std::to_integer<uint8_t>(payload[b])];
     }
     DecodeChunk<T>(payload.data() + first_block, at, payload.data() + payload.size(), values.count,
-                   quantiser, params.mode,
-                   values.data);
+                   quantiser, params.mode, values.data);
   });
   return {};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SZp: cuSZp 3's one-dimensional payload with a guaranteed bound (docs/formats/szp.md). The functions
-// to call; `reference.h` holds the plain versions that they must equal bit for bit.
+// SZp: cuSZp 3's one-dimensional payload with a guaranteed bound (docs/formats/szp.md). The
+// functions to call; `reference.h` holds the plain versions that they must equal bit for bit.
 //
 // A payload is bare: element count, type, bound, mode and padding must be known to the decoder. The
 // container (codec/container) stores them.
@@ -17,8 +17,8 @@
 
 namespace szarena::codec::szp {
 
-// cuSZp's numbers. Fixed codes the values themselves, plain their differences, outlier may also keep
-// the first difference of a block apart.
+// cuSZp's numbers. Fixed codes the values themselves, plain their differences, outlier may also
+// keep the first difference of a block apart.
 enum class Mode : uint8_t { kFixed = 0, kPlain = 1, kOutlier = 2 };
 std::string_view ModeName(Mode mode);
 std::optional<Mode> ParseMode(std::string_view name);

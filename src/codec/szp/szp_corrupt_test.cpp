@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged and foreign bytes: refused or decoded, never a fault (run under ASan and UBSan too), every
-// element written.
+// Damaged and foreign bytes: refused or decoded, never a fault (run under ASan and UBSan too),
+// every element written.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -103,18 +103,21 @@ TYPED_TEST(SzpCorrupt, RandomBytes) {
     std::vector<std::byte> bytes(rng() % 1024);
     for (auto& b : bytes) b = static_cast<std::byte>(rng() >> (rng() % 8));
     const uint64_t count = rng() % 300;
-    const Params params{.eb = 1e-3, .mode = static_cast<Mode>(rng() % 3),
+    const Params params{.eb = 1e-3,
+                        .mode = static_cast<Mode>(rng() % 3),
                         .padding_blocks = static_cast<uint32_t>(1 + rng() % 8)};
     TryDecode<TypeParam>(bytes, count, params);
   }
 }
 
-// Any valid stream is accepted, not only one that our encoder would write: random rate bytes and planes.
+// Any valid stream is accepted, not only one that our encoder would write: random rate bytes and
+// planes.
 TYPED_TEST(SzpCorrupt, RandomValidStreams) {
   std::mt19937_64 rng(5);
   for (int round = 0; round < 600; ++round) {
     const Params params{.eb = 0.01 * static_cast<double>(1 + rng() % 100),
-                        .mode = static_cast<Mode>(rng() % 3), .padding_blocks = 2};
+                        .mode = static_cast<Mode>(rng() % 3),
+                        .padding_blocks = 2};
     const SizeTable sizes = MakeSizeTable(kDTypeOf<TypeParam>, params.mode);
     const uint64_t count = 1 + rng() % 400;
     std::vector<std::byte> bytes((BlockCount(count) + 1) / 2 * 2);

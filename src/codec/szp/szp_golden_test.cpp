@@ -25,14 +25,15 @@ void Expect(const std::vector<T>& v, double eb, Mode mode, const std::vector<std
   for (const bool reference : {true, false}) {
     std::vector<std::byte> payload(*MaxPayloadSize(v.size(), kDTypeOf<T>, params));
     const auto values = ArrayOf(std::span<const T>(v));
-    const auto size = reference ? ReferenceCompress(values, params, payload)
-                                : Compress(values, params, payload);
+    const auto size =
+        reference ? ReferenceCompress(values, params, payload) : Compress(values, params, payload);
     ASSERT_TRUE(size);
     payload.resize(*size);
     EXPECT_EQ(payload, expected);
     std::vector<T> out(v.size(), T{77});
-    const auto status = reference ? ReferenceDecompress(expected, params, ArrayOf(std::span<T>(out)))
-                                  : Decompress(expected, params, ArrayOf(std::span<T>(out)));
+    const auto status = reference
+                            ? ReferenceDecompress(expected, params, ArrayOf(std::span<T>(out)))
+                            : Decompress(expected, params, ArrayOf(std::span<T>(out)));
     ASSERT_TRUE(status);
     EXPECT_EQ(std::memcmp(out.data(), decoded.data(), out.size() * sizeof(T)), 0);
   }
@@ -110,8 +111,7 @@ TYPED_TEST(SzpGolden, RoundingIsCuszps) {
   const std::vector<TypeParam> v = {0.5, 1.5, -0.5, -1.5, TypeParam(0.49), TypeParam(-0.51)};
   const std::vector<TypeParam> decoded = {1, 2, 0, -2, 0, -1};
   // Fixed: magnitudes 1 2 0 2 0 1, signs at 3 and 5.
-  Expect(v, 0.5, Mode::kFixed, Bytes({0x02, 0x14, 0, 0, 0, 0x84, 0, 0, 0, 0x50, 0, 0, 0}),
-         decoded);
+  Expect(v, 0.5, Mode::kFixed, Bytes({0x02, 0x14, 0, 0, 0, 0x84, 0, 0, 0, 0x50, 0, 0, 0}), decoded);
 }
 
 TEST(SzpGoldenRaw, NanBlockKeepsItsBits) {
@@ -149,7 +149,8 @@ TEST(SzpGoldenRaw, QuantiserLimits) {
 }
 
 TEST(SzpGoldenForeign, PrefixSumsWrapModulo2To32) {
-  // Rate 31, which our f32 encoder never writes: every difference 2^31 - 1. Sums wrap: value 1 is -2.
+  // Rate 31, which our f32 encoder never writes: every difference 2^31 - 1. Sums wrap: value 1 is
+  // -2.
   std::vector<std::byte> payload(1 + 4 + 31 * 4, std::byte{0xFF});
   payload[0] = std::byte{31};
   std::fill(payload.begin() + 1, payload.begin() + 5, std::byte{0});

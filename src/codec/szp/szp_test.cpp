@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Round trips of every type, mode, bound, kind of data and odd length: the bound in exact arithmetic,
-// the fast version equal to the reference, every thread count equal.
+// Round trips of every type, mode, bound, kind of data and odd length: the bound in exact
+// arithmetic, the fast version equal to the reference, every thread count equal.
 #include "codec/szp/szp.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <rapidcheck.h>
 #include <cfenv>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <rapidcheck.h>
 #include <thread>
 #include <vector>
 
@@ -72,8 +72,8 @@ void CheckRoundTrip(const std::vector<T>& v, const Params& params, const std::st
   std::memset(slow.data(), 0xA5, slow.size() * sizeof(T));
   std::vector<T> fast = slow;
   const T guard = slow.back();
-  const auto slow_status = ReferenceDecompress(
-      payload, params, ArrayOf(std::span<T>(slow.data(), v.size())));
+  const auto slow_status =
+      ReferenceDecompress(payload, params, ArrayOf(std::span<T>(slow.data(), v.size())));
   ASSERT_TRUE(slow_status) << slow_status.error().ToString();
   const auto fast_status =
       Decompress(payload, params, ArrayOf(std::span<T>(fast.data(), v.size())));
@@ -213,8 +213,8 @@ TYPED_TEST(SzpTyped, RandomAccessEqualsTheWhole) {
   std::vector<T> beyond(64);
   EXPECT_FALSE(
       DecompressBlocks(payload, v.size(), params, blocks - 1, ArrayOf(std::span<T>(beyond))));
-  EXPECT_FALSE(DecompressBlocks(payload, v.size(), params, ~uint64_t{0},
-                                ArrayOf(std::span<T>(beyond))));
+  EXPECT_FALSE(
+      DecompressBlocks(payload, v.size(), params, ~uint64_t{0}, ArrayOf(std::span<T>(beyond))));
 }
 
 TYPED_TEST(SzpTyped, FlushToZeroOfTheHostDoesNotShow) {
@@ -260,7 +260,8 @@ TEST(Szp, SizesNeverOverflow) {
   EXPECT_EQ(*MaxPayloadSize(1, DType::kF32, params), 1024u + 128);
   EXPECT_EQ(*MaxPayloadSize(32768, DType::kF64, params), 1024u + 32768 * 8);
   EXPECT_EQ(*MaxPayloadSize(32769, DType::kF32, params), 2048u + 32800 * 4);
-  EXPECT_EQ(*MaxPayloadSize(0xFFFFFFFFu, DType::kF32, params), (uint64_t{1} << 27) + (uint64_t{1} << 34));
+  EXPECT_EQ(*MaxPayloadSize(0xFFFFFFFFu, DType::kF32, params),
+            (uint64_t{1} << 27) + (uint64_t{1} << 34));
   EXPECT_EQ(*MaxPayloadSize(uint64_t{1} << 40, DType::kF32, params),
             (uint64_t{1} << 35) + (uint64_t{1} << 42));
   EXPECT_FALSE(MaxPayloadSize(kMax, DType::kF32, params));
@@ -273,7 +274,9 @@ TEST(Szp, SizesNeverOverflow) {
 TEST(Szp, ParametersWithoutMeaningAreRefused) {
   const std::vector<float> v(40, 1.0f);
   std::vector<std::byte> payload(4096);
-  const Params bad[] = {{.eb = -1}, {.eb = std::nan("")}, {.eb = 1, .padding_blocks = 0},
+  const Params bad[] = {{.eb = -1},
+                        {.eb = std::nan("")},
+                        {.eb = 1, .padding_blocks = 0},
                         {.eb = 1, .mode = static_cast<Mode>(3)}};
   for (const Params& params : bad) {
     const auto size = Compress(ArrayOf(std::span<const float>(v)), params, payload);
@@ -290,8 +293,8 @@ TEST(Szp, ParametersWithoutMeaningAreRefused) {
 TEST(Szp, InspectCountsBlocks) {
   std::vector<float> v(32 * 5 + 1, 0.0f);
   v[33] = std::numeric_limits<float>::quiet_NaN();  // block 1 raw
-  for (int i = 0; i < 32; ++i) v[64 + i] = 1e4f;     // block 2 outlier
-  v[3 * 32 + 4] = 1;                                 // block 3 plain
+  for (int i = 0; i < 32; ++i) v[64 + i] = 1e4f;    // block 2 outlier
+  v[3 * 32 + 4] = 1;                                // block 3 plain
   const Params params{.eb = 0.25};
   const auto payload = CompressOrDie(v, params);
   const auto info = Inspect(payload, v.size(), DType::kF32, params);

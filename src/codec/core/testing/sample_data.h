@@ -15,8 +15,9 @@
 namespace szarena::codec::testing {
 
 inline constexpr std::string_view kSampleKinds[] = {
-    "smooth",   "noise",    "constant",  "zero",       "ramp",     "sparse", "integers",
-    "nonfinite", "denormal", "huge-range", "random-bits", "2^24", "steps", "tiny-normal", "signed-zero"};
+    "smooth",      "noise",    "constant",  "zero",        "ramp",
+    "sparse",      "integers", "nonfinite", "denormal",    "huge-range",
+    "random-bits", "2^24",     "steps",     "tiny-normal", "signed-zero"};
 
 // `count` values of `kind` (one of kSampleKinds); the same for the same arguments.
 template <Real T>
@@ -50,7 +51,8 @@ std::vector<T> SampleData(std::string_view kind, uint64_t count, uint64_t seed) 
         x = choices[rng() % 3];
       }
     } else if (kind == "denormal") {
-      x = static_cast<T>(static_cast<int>(rng() % 2001) - 1000) * std::numeric_limits<T>::denorm_min();
+      x = static_cast<T>(static_cast<int>(rng() % 2001) - 1000) *
+          std::numeric_limits<T>::denorm_min();
     } else if (kind == "huge-range") {
       x = std::ldexp(uniform(), static_cast<int>(rng() % 250) - 125);
       if (rng() % 50 == 0) x = std::copysign(std::numeric_limits<T>::max(), x);

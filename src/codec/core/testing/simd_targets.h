@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a test's body once for every instruction set that this machine has and the build holds, slowest
-// included, so that fast versions are compared with the reference on all of them.
+// Runs a test's body once for every instruction set that this machine has and the build holds,
+// slowest included, so that fast versions are compared with the reference on all of them.
 #pragma once
 
 #include <hwy/highway.h>
