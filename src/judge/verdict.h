@@ -137,7 +137,8 @@ struct Verdict {
   bool Holds(Stage stage) const;  // it and all before it are ok or n/a
 
   bool runnable() const { return Holds(Stage::kFinished); }
-  bool decodable() const { return Holds(Stage::kDecodable); }
+  // Shown by our own decoder and encoder: never so with a stream format of its own.
+  bool decodable() const { return Holds(Stage::kDecodable) && at(Stage::kDecodable).status == StageStatus::kOk; }
   bool correct() const { return Holds(Stage::kRatioOk); }
   bool ranked() const { return Holds(Stage::kMeasured) && !HasCheatFlag(); }
   bool HasCheatFlag() const;

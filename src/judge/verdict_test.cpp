@@ -44,6 +44,14 @@ TEST(Verdict, StagesThatDoNotApplyArePassedOver) {
   EXPECT_EQ(verdict.Reached(), Stage::kMeasured);
 }
 
+TEST(Verdict, AStreamFormatOfItsOwnIsCorrectButNotDecodable) {
+  Verdict verdict = Sample();
+  verdict.format = "free";
+  verdict.at(Stage::kDecodable).status = StageStatus::kNotApplicable;
+  EXPECT_FALSE(verdict.decodable());
+  EXPECT_TRUE(verdict.correct());
+}
+
 TEST(Verdict, SurvivesJson) {
   const data::Json json = VerdictToJson(Sample());
   const Result<Verdict> back = VerdictFromJson(json, "sample");

@@ -182,9 +182,35 @@ TEST_F(SandboxTest, EverythingDiesAtTheDeadline) {
   EXPECT_TRUE(os::RunProcess(look, milliseconds(10000))->status.ok());
 }
 
+// Inside a sandbox no namespace can be made: the place to see what happens where they are missing. This program is run again
+// in there (with the variable set) and must find that it may not run anything.
+TEST_F(SandboxTest, RefusesToRunAnythingWithoutNamespaces) {
+  std::ifstream self("/proc/self/exe", std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(self)), std::istreambuf_iterator<char>());
+  const auto fd = os::MemoryFile("self", bytes);
+  ASSERT_TRUE(fd);
+  Command command;
+  command.files = {{fd->get(), "/run/self", 0555}};
+  command.env = {{"SZARENA_PROBE_ONLY", "1"}};
+  const auto result = Shell("/run/self", command);
+  EXPECT_THAT(result.out, HasSubstr("cannot be run safely")) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("namespaces are not available"));
+  EXPECT_THAT(result.out, HasSubstr("unavailable"));
+}
+
 TEST_F(SandboxTest, DescribesItsLayers) {
   EXPECT_THAT(sandbox_->description(), HasSubstr("seccomp"));
 }
 
 }  // namespace
 }  // namespace szarena::sandbox
+
+// Runs before gtest's main where the variable is set (see RefusesToRunAnythingWithoutNamespaces).
+[[gnu::constructor]] static void ProbeOnly() {
+  if (getenv("SZARENA_PROBE_ONLY") == nullptr) return;
+  const auto probe = szarena::sandbox::Sandbox::Probe();
+  printf("%s\n%s\n", probe ? "works" : std::string(szarena::ErrorCodeName(probe.error().code)).c_str(),
+         probe ? "" : probe.error().ToString().c_str());
+  fflush(stdout);
+  _exit(0);
+}
