@@ -36,7 +36,8 @@ void WriteCounter(Pe& pe, uint64_t address, uint64_t value) {
 uint16_t Random16(Pe& pe) {
   if (pe.prng_state.size() <= pe.prng) pe.prng_state.resize(size_t{pe.prng} + 1, 0xdeadbeefu);
   uint32_t& s = pe.prng_state[pe.prng];
-  for (int i = 0; i < 128; ++i) s = s << 1 | ((s >> 22 ^ s >> 17) & 1);
+  s &= 0x7fffff;
+  for (int i = 0; i < 128; ++i) s = s >> 1 | ((s ^ s >> 18) & 1) << 22;  // bit n + 23 = bit n + 18 xor bit n
   return static_cast<uint16_t>(s);
 }
 

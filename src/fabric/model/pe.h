@@ -205,6 +205,7 @@ struct Pe {
   MainState state = MainState::kIdle;
   RunKind running = RunKind::kNone;
   uint8_t task_id = 0;
+  uint8_t last_id = 63;           // id that the picker chose last
   uint8_t wait_slot = 0;          // kWaitMicrothread
   bool command_busy = false;      // a launched function has not yet called unblock_cmd_stream
   uint64_t main_ready = 0;        // the main thread's own clock: it does nothing visible before

@@ -8,10 +8,13 @@ namespace szarena::fabric {
 using namespace bytecode;
 
 void ColorState::Apply() {
+  // Each position changes what it names and keeps the rest of the one before it (public programs rely on it: ".pos1 = .{ .tx = EAST },
+  // .pos2 = .{ .rx = RAMP }" sends from the ramp to the east only).
   rx = config.rx;
   tx = config.tx;
-  if (position > 0) {
-    const SwitchPosition& p = config.positions[position - 1];
+  for (uint32_t k = 0; k < position; ++k) {
+    const SwitchPosition& p = config.positions[k];
+    if (!p.valid) continue;
     if (p.rx != 0) rx = p.rx;
     if (p.tx != 0) tx = p.tx;
   }

@@ -127,13 +127,15 @@ bool Tile::Pick(Pe& pe, uint64_t t) {
   if (fabric->options.picker_seed) {
     best = Mix(*fabric->options.picker_seed ^ uint64_t{pe.index} << 32 ^ Mix(pe.picks)) % n;
   } else {
-    const auto rank = [&](const Choice& c) { return (pe.high_priority >> c.id & 1) != 0 ? c.id : c.id + 1000; };
+    // High priority first; among equals the next id after the one that ran last, in turn (docs/csl/machine.md says why).
+    const auto rank = [&](const Choice& c) { return ((c.id - pe.last_id - 1) & 63) + ((pe.high_priority >> c.id & 1) != 0 ? 0 : 1000); };
     for (size_t i = 1; i < n; ++i) {
       if (rank(choices[i]) < rank(choices[best])) best = i;
     }
   }
   ++pe.picks;
   const Choice& c = choices[best];
+  pe.last_id = static_cast<uint8_t>(c.id);
   uint32_t data = 0;
   if (c.kind == RunKind::kData || (c.kind == RunKind::kControl && c.queue != ~0u)) {
     InputQueue& queue = pe.comm->in[c.queue];

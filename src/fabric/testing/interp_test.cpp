@@ -474,9 +474,10 @@ TEST(Natives, ClockCountsOnlyWhileItIsOn) {
 }
 
 TEST(Natives, RandomIsTheDocumentedRegister) {
-  // An independent bit-by-bit register: x^23 + x^18 + 1, start 0xdeadbeef, 128 steps a number.
+  // The bit sequence of x^23 + x^18 + 1 itself: 23 bits of 0xdeadbeef, oldest first; a number is 16 bits, 128 further each time.
   std::vector<int> bits;
-  for (int i = 31; i >= 0; --i) bits.push_back(0xdeadbeefu >> i & 1);  // newest last
+  for (int i = 0; i < 23; ++i) bits.push_back(0xdeadbeefu >> i & 1);
+  for (size_t n = 0; n < 1000; ++n) bits.push_back(bits[n] ^ bits[n + 18]);
   LonePe pe;
   const uint32_t f = pe.code().Fn("f", [](FunctionBuilder& b) {
     const Reg w = b.NewReg();
@@ -484,10 +485,9 @@ TEST(Natives, RandomIsTheDocumentedRegister) {
     b.Emit(Op::kReturn, w);
   }, {}, true);
   pe.Load();
-  for (int n = 0; n < 5; ++n) {
-    for (int i = 0; i < 128; ++i) bits.push_back(bits[bits.size() - 23] ^ bits[bits.size() - 18]);
+  for (size_t n = 1; n <= 5; ++n) {
     uint64_t want = 0;
-    for (size_t i = bits.size() - 16; i < bits.size(); ++i) want = want << 1 | static_cast<uint64_t>(bits[i]);
+    for (size_t i = 0; i < 16; ++i) want |= static_cast<uint64_t>(bits[128 * n + i]) << i;
     EXPECT_EQ(pe.Call(f), want);
   }
 }
