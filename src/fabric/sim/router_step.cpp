@@ -158,8 +158,9 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
         WakePe(id, e.ready);
       }
     }
-    // It moves.
+    // It moves. What else waits on the colour has its turn in the next cycle, perhaps after a change of the switch.
     s.blocked_since = 0;
+    if ((waiting & ~(1u << d)) != 0) again = true;
     if (from_ramp) {
       comm->out[static_cast<size_t>(ramp[c])].ring.pop();
       comm->next_out = static_cast<uint8_t>((ramp[c] + 1) & 7);
