@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "codec/core/parallel.h"
+#include "codec/core/range.h"
 
 namespace szarena::codec {
 namespace {
@@ -20,23 +21,12 @@ using BitsOf = std::conditional_t<std::same_as<T, float>, uint32_t, uint64_t>;
 template <Real T>
 ValueRange RangeOf(const std::byte* data, uint64_t count, std::optional<double> fill) {
   const auto fill_bits = std::bit_cast<BitsOf<T>>(static_cast<T>(fill.value_or(0)));
-  T low = std::numeric_limits<T>::infinity();
-  T high = -std::numeric_limits<T>::infinity();
-  uint64_t finite = 0;
-  uint64_t fills = 0;
-  for (uint64_t i = 0; i < count; ++i) {
-    const T x = Load<T>(data + i * sizeof(T));
-    const bool is_fill = fill.has_value() && std::bit_cast<BitsOf<T>>(x) == fill_bits;
-    const bool counts = x - x == 0 && !is_fill;  // finite: Inf - Inf and NaN - NaN are NaN
-    low = counts && x < low ? x : low;
-    high = counts && x > high ? x : high;
-    finite += counts;
-    fills += is_fill;
-  }
-  ValueRange range{.finite = finite, .non_finite = count - finite - fills, .fill = fills};
-  if (finite > 0) {
-    range.min = low;
-    range.max = high;
+  const PartRange<T> part = FindPartRange<T>(data, count, fill.has_value(), fill_bits);
+  ValueRange range{
+      .finite = part.finite, .non_finite = count - part.finite - part.fill, .fill = part.fill};
+  if (part.finite > 0) {
+    range.min = part.min;
+    range.max = part.max;
   }
   return range;
 }

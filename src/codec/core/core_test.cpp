@@ -14,6 +14,8 @@
 #include "codec/core/bound.h"
 #include "codec/core/parallel.h"
 #include "codec/core/size.h"
+#include "codec/core/testing/sample_data.h"
+#include "codec/core/testing/simd_targets.h"
 
 namespace szarena::codec {
 namespace {
@@ -67,6 +69,39 @@ TEST(Bound, RangeIsTheSameForEveryThreadCount) {
     EXPECT_EQ(r.max, 10);
     EXPECT_EQ(r.finite, v.size());
   }
+}
+
+TEST(Bound, RangeIsTheSameForEveryInstructionSetAndKind) {
+  testing::ForEachSimdTarget([](const char* target) {
+    for (const auto kind : testing::kSampleKinds) {
+      for (const uint64_t n : {0u, 1u, 7u, 15u, 16u, 17u, 1000u}) {
+        const auto v = testing::SampleData<float>(kind, n, 5);
+        const double fill = n > 3 ? v[3] : 0;
+        for (const bool has_fill : {false, true}) {
+          ValueRange expected;
+          for (const float x : v) {
+            if (has_fill &&
+                std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(static_cast<float>(fill))) {
+              ++expected.fill;
+            } else if (!std::isfinite(x)) {
+              ++expected.non_finite;
+            } else {
+              const bool first = expected.finite++ == 0;
+              expected.min = first ? x : std::min<double>(expected.min, x);
+              expected.max = first ? x : std::max<double>(expected.max, x);
+            }
+          }
+          const ValueRange r = FindRange(ArrayOf(std::span<const float>(v)),
+                                         has_fill ? std::optional(fill) : std::nullopt);
+          EXPECT_EQ(r.min, expected.min) << target << ' ' << kind << ' ' << n;
+          EXPECT_EQ(r.max, expected.max) << target << ' ' << kind << ' ' << n;
+          EXPECT_EQ(r.finite, expected.finite) << target << ' ' << kind << ' ' << n;
+          EXPECT_EQ(r.non_finite, expected.non_finite);
+          EXPECT_EQ(r.fill, expected.fill);
+        }
+      }
+    }
+  });
 }
 
 TEST(Bound, RelativeBoundDoesNotOverflow) {

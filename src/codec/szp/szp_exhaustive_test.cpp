@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every one of the 2^32 f32 bit patterns through the codec. Minutes long: label slow.
+// Every one of the 2^32 f32 bit patterns through the codec, and more than 2^32 elements. Minutes
+// long: label slow.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <atomic>
 #include <bit>
@@ -67,6 +69,40 @@ TEST(SzpExhaustive, EveryFloatAsTheReference) {
 
 TEST(SzpExhaustive, EveryFloatAmongStrangers) {
   EXPECT_EQ(CountFaults(1.0, Mode::kFixed, 2654435761u, false), 0u);
+}
+
+// More elements than 32 bits count: pages of zeros that are never written, with some values at the
+// end.
+TEST(SzpLarge, MoreThanTwoToThe32Elements) {
+  constexpr uint64_t kCount = (uint64_t{1} << 32) + 77;
+  constexpr uint64_t kBytes = kCount * sizeof(float);
+  void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED) << "no address space of 16 GiB";
+  auto* const bytes = static_cast<std::byte*>(memory);
+  for (uint64_t i = kCount - 100; i < kCount; ++i) {
+    Store<float>(bytes + i * sizeof(float), static_cast<float>(i % 1000));
+  }
+  const Params params{.eb = 0.25};
+  const ConstArray values{bytes, kCount, DType::kF32};
+  std::vector<std::byte> payload(((BlockCount(kCount) + 1023) / 1024) * 1024 + 100 * 128);
+  const auto size = Compress(values, params, payload, 0);
+  ASSERT_TRUE(size) << size.error().ToString();
+  payload.resize(*size);
+  const auto info = Inspect(payload, kCount, DType::kF32, params);
+  ASSERT_TRUE(info) << info.error().ToString();
+  EXPECT_EQ(info->blocks, BlockCount(kCount));
+  EXPECT_LE(info->blocks - info->zero_blocks, 5u);
+  const uint64_t first_block = (kCount - 120) / 32;
+  std::vector<float> tail(kCount - first_block * 32);
+  const auto status =
+      DecompressBlocks(payload, kCount, params, first_block, ArrayOf(std::span<float>(tail)));
+  ASSERT_TRUE(status) << status.error().ToString();
+  for (uint64_t i = 0; i < tail.size(); ++i) {
+    const float x = Load<float>(bytes + (first_block * 32 + i) * sizeof(float));
+    ASSERT_LE(std::fabs(tail[i] - x), 0.25f) << i;
+  }
+  munmap(memory, kBytes);
 }
 
 }  // namespace
