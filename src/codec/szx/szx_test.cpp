@@ -405,6 +405,23 @@ TEST(SzxStream, OtherBlockSizesAreRead) {
   }
 }
 
+// Element counts that do not belong to the stream, up to the largest.
+TEST(SzxStream, AbsurdCounts) {
+  const std::vector<float> values(500, 2.0F);
+  for (const Mode mode : {Mode::kSequential, Mode::kRandomAccess}) {
+    const auto payload = CompressReference(View(values), {.eb = 1e-3, .mode = mode});
+    ASSERT_TRUE(payload);
+    for (const std::uint64_t count : {~0ULL, ~0ULL - 127, 1ULL << 63, 1ULL << 40, 1000ULL}) {
+      const auto info = Inspect(*payload, count, DType::kF32);
+      ASSERT_FALSE(info) << count;
+      EXPECT_EQ(info.error().code, ErrorCode::kCorrupt);
+      std::vector<float> part(128);
+      EXPECT_FALSE(
+          DecompressBlocks(*payload, count, count / 128, ArrayOf<float>(std::span<float>(part))));
+    }
+  }
+}
+
 TEST(SzxStream, Inspect) {
   std::vector<float> values(128 * 4, 3.0F);
   for (std::size_t i = 128; i < 256; ++i) values[i] = static_cast<float>(i);
