@@ -159,8 +159,10 @@ Result<RunReport> RunCalls(const Subject& subject, CallKind kind, std::vector<Ca
         return report;
       }
       if (!outcome.ok) {
+        // It answered before its calls had returned: what it does now is not what it is asked.
         report.findings.push_back({Stage::kFinished, function + ": " + outcome.message + where});
-        break;
+        end(true);
+        return report;
       }
       std::optional<Bytes> got;
       if (const auto fault = Examine(worker, kind, call, slots[i].output, key, function, got)) {

@@ -171,9 +171,9 @@ TEST_F(CpuTarget, NoChildrenNoPrograms) {
 TEST_F(CpuTarget, AnsweringEarlyGainsNothing) {
   Worker worker = StartWorker(CopyCandidate(
       "static char one = 1; write(3, &one, 1);\n"
-      "timespec t{0, 200000000}; clock_nanosleep(CLOCK_MONOTONIC, 0, &t, nullptr); std::memcpy(out, in, p->n * 4);\n",
+      "timespec t{5, 0}; clock_nanosleep(CLOCK_MONOTONIC, 0, &t, nullptr); std::memcpy(out, in, p->n * 4);\n",
       "#include <unistd.h>\n#include <ctime>\n"));
-  const Outcome outcome = RunOnce(worker);
+  const Outcome outcome = RunOnce(worker, milliseconds(4000));
   EXPECT_FALSE(outcome.ok);  // stopped before the call returned, nothing was written
   EXPECT_EQ(static_cast<int>(worker.output(0)[0]), 9);
 }
