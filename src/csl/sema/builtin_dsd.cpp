@@ -119,7 +119,7 @@ TypeId ScalarBehind(TypeTable& types, TypeId pointer) {
 
 bool SetElement(Evaluator& eval, DsdMaker& maker, TypeId element, Span span) {
   const int64_t size = eval.types().SizeOf(element);
-  if (eval.types().IsComptimeOnly(element) || size < 1 || size > 255) {
+  if (!eval.types().IsScalar(element)) {
     eval.Report(DiagKind::kDsdElement, span, eval.NameOf(element));
     return false;
   }

@@ -120,9 +120,12 @@ Operand Evaluator::CallInlineBody(FnTemplate& fn, std::vector<Operand> args,
   }
   JumpTarget target(JumpTarget::Kind::kFunction, Name{}, *this, frame.result_type);
   frame.function = &target;
+  const size_t errors = session().diags.error_count();
   Operand last = Eval(fn.node->body, types().void_type());
   if (!last.Stops() && !IsVoid(frame.result_type)) {
-    return Report(DiagKind::kMissingReturn, SpanOf(fn.node->body), TextOf(fn.name));
+    // After an error the `return` may be what failed.
+    if (session().diags.error_count() != errors) return Operand::Error();
+    return Report(DiagKind::kMissingReturn, ast().NameSpanOf(fn.decl), TextOf(fn.name));
   }
   const bool returned_here = last.kind == Operand::Kind::kNoReturn &&
                              flow_.kind == Flow::Kind::kBreak && flow_.target == &target;
@@ -361,6 +364,7 @@ void Evaluator::CompileBody(FnInstance& instance) {
   frame.fn = &fn;
   frame.result_type = result;
   Operand last;
+  const size_t errors = session().diags.error_count();
   {
     FrameScope scope(*this, frame);
     At(fn.module->ast->NameSpanOf(fn.decl));
@@ -387,7 +391,7 @@ void Evaluator::CompileBody(FnInstance& instance) {
       if (!params[i].name.IsNone()) frame.locals.push_back({params[i].name, std::move(local)});
     }
     last = Eval(fn.node->body, types().void_type());
-    if (!last.Stops() && !IsVoid(result)) {
+    if (!last.Stops() && !IsVoid(result) && session().diags.error_count() == errors) {
       last = Report(DiagKind::kMissingReturn, fn.module->ast->NameSpanOf(fn.decl), TextOf(fn.name));
     }
   }

@@ -102,7 +102,16 @@ std::optional<Value> Evaluator::ReadPath(const PointerValue& path, TypeId type, 
     }
     return unknown("what this pointer points to");
   }
-  if (found->is_undefined()) return unknown("a variable that was never written");
+  if (found->is_undefined()) {
+    PointerValue around = path;
+    if (!around.path.empty()) around.path.pop_back();
+    const TypeInfo& outer = types()[NaturalType(around)];
+    if (outer.kind == TypeKind::kUnion && !path.path.empty()) {
+      Report(DiagKind::kUnionField, span, outer.fields[path.path.back()].name);
+      return std::nullopt;
+    }
+    return unknown("the value of a variable that was never written");
+  }
   return *found;
 }
 
