@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "csl/emit/class_builder.h"
+#include "csl/sema/dsd_value.h"
 #include "csl/sema/evaluator.h"
 
 namespace szarena::csl {
@@ -422,6 +423,11 @@ void Evaluator::Store(const Operand& place, const Operand& value, Span span) {
       }
       Store(target, parts[i], span);
     }
+    return;
+  }
+  if (value.kind == Operand::Kind::kValue && value.value.as_dsd() != nullptr) {
+    fb_->EmitWide(Op::kDsdConst, AddressOf(place, span),
+                  bytecode::InternDescriptor(code_class(), DescriptorOf(*value.value.as_dsd())));
     return;
   }
   const int64_t size = types().SizeOf(place.type);

@@ -8,6 +8,19 @@ namespace szarena::csl {
 
 using bytecode::Op;
 
+namespace {
+
+// Does the number become `expect` without a cast? Others keep their type: the code around the
+// expression may convert the joined result (`@as(f32, if (c) i else j)`).
+bool TakesExpected(Evaluator& eval, const Operand& operand, TypeId expect) {
+  TypeTable& types = eval.types();
+  if (!types.IsNumeric(operand.type) || !types.IsNumeric(expect)) return true;
+  if (operand.IsValue()) return eval.CoerceValue(operand.value, expect).has_value();
+  return eval.PeerType(operand.type, expect) == expect;
+}
+
+}  // namespace
+
 ResultJoin::ResultJoin(Evaluator& eval, TypeId expect) : eval_(eval), expect_(expect) {
   const TypeKind kind = eval.types().kind(expect);
   drops_ = kind == TypeKind::kVoid;
@@ -22,14 +35,14 @@ bool ResultJoin::Add(Operand operand, Span span) {
   }
   if (drops_ || operand.Stops()) return true;
   TypeTable& types = eval_.types();
-  if (!expect_.is_error()) {
+  if (!expect_.is_error() && TakesExpected(eval_, operand, expect_)) {
     operand = eval_.Coerce(std::move(operand), expect_, span);
     if (operand.Stops()) {
       failed_ = true;
       return false;
     }
-    type_ = expect_;
-  } else if (type_.is_error()) {
+  }
+  if (type_.is_error()) {
     type_ = operand.type;
   } else {
     const TypeId peer = eval_.PeerType(type_, operand.type);
