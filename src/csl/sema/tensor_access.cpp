@@ -39,14 +39,14 @@ class Analysis {
     if (!origin) return std::nullopt;
     access_.offset = *origin;
     for (size_t k = 0; k < variables.size(); ++k) {
-      int64_t stride = 0;
-      if (access_.extents[k] > 1) {
-        point[k] = 1;
-        const std::optional<int64_t> next = At(point);
-        if (!next) return std::nullopt;
-        stride = *next - *origin;
-        point[k] = 0;
-      }
+      // Also for an extent of 0 or 1: @set_dsd_length may lengthen it later. The point may then lie outside; it is not accessed.
+      const bool outside = out_of_dimension_;
+      point[k] = 1;
+      const std::optional<int64_t> next = At(point);
+      if (!next) return std::nullopt;
+      const int64_t stride = *next - *origin;
+      point[k] = 0;
+      if (access_.extents[k] <= 1) out_of_dimension_ = outside;
       if (stride < INT16_MIN || stride > INT16_MAX) {
         eval_.Report(DiagKind::kIntegerOutOfRange, span_, stride, INT16_MIN, INT16_MAX);
         return std::nullopt;

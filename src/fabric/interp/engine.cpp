@@ -388,12 +388,12 @@ void RunOnMemory(Core& core, Pe& pe, DsdState& s, Place place) {
 // The length rule: src0's, else src1's, else src2's, else dest's, else 1.
 bool SetLength(Core& core, Pe& pe, DsdState& s, Place place) {
   uint32_t length = 0;
-  bool differs = false;
+  bool differs = false;  // an operand is walked beyond its own length; a longer one is common and harmless
   const auto look = [&](const OperandState& o) {
     const uint32_t n = o.length();
     if (n == 0) return;
     if (length == 0) length = n;
-    else if (n != length && n != kInfiniteExtent && length != kInfiniteExtent) differs = true;
+    else if (n < length && length != kInfiniteExtent) differs = true;
   };
   for (int i = 0; i < s.source_count; ++i) look(s.src[i]);
   look(s.dest);

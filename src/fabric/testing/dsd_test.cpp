@@ -277,6 +277,9 @@ TEST(Dsd, LengthRule) {
   const uint16_t o2 = differ.code().Words("o", {0, 0, 0});
   RunOp(differ, MakeDsd(DsdOp::kMov16, At(differ.code().Dsd(Mem(o2, 3, 2))), {At(differ.code().Dsd(Mem(a2, 2, 2)))}));
   EXPECT_THAT(differ.Words(o2, 3), ElementsAre(1, 2, 0));
+  EXPECT_TRUE(differ.traps.empty());  // a longer destination is harmless
+  RunOp(differ, MakeDsd(DsdOp::kMov16, At(differ.code().Dsd(Mem(o2, 2, 2))), {At(differ.code().Dsd(Mem(a2, 3, 2)))}));
+  EXPECT_THAT(differ.Words(o2, 3), ElementsAre(1, 2, 3));
   ASSERT_EQ(differ.traps.size(), 1u);
   EXPECT_EQ(differ.traps[0].first, TrapKind::kLengthMismatch);
 }
