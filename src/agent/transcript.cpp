@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "base/utc.h"
@@ -17,7 +17,8 @@ namespace {
 
 tl::unexpected<Error> WriteFault(const std::string& path) {
   const ErrorCode code = errno == ENOSPC ? ErrorCode::kCapacity : ErrorCode::kIo;
-  return Fail(code, fmt::format("cannot write transcript '{}': {}", path, std::strerror(errno)));
+  return Fail(code, fmt::format("cannot write transcript '{}': {}", path,
+                                std::generic_category().message(errno)));
 }
 
 }  // namespace

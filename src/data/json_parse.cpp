@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "data/json.h"
 
@@ -87,7 +87,8 @@ Result<std::string> ReadText(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
-    return Fail(code, fmt::format("cannot read '{}': {}", path, std::strerror(errno)));
+    return Fail(code,
+                fmt::format("cannot read '{}': {}", path, std::generic_category().message(errno)));
   }
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (file.bad()) return Fail(ErrorCode::kIo, fmt::format("cannot read '{}'", path));

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <system_error>
 
 namespace szarena::data {
 namespace {
@@ -81,7 +81,8 @@ Result<Json> ReadTomlFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
-    return Fail(code, fmt::format("cannot read '{}': {}", path, std::strerror(errno)));
+    return Fail(code,
+                fmt::format("cannot read '{}': {}", path, std::generic_category().message(errno)));
   }
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (file.bad()) return Fail(ErrorCode::kIo, fmt::format("cannot read '{}'", path));

@@ -19,7 +19,6 @@ constexpr double kPlotHeight = 250;
 constexpr double kLeft = 62;
 constexpr double kGap = 26;
 constexpr double kRight = 12;
-constexpr double kSlower = 0.97;  // below this share of the step before: a regression
 
 // A logarithmic scale that begins and ends at 1, 2 or 5 times a power of ten.
 class LogScale {
@@ -57,18 +56,42 @@ struct Panel {
   double right() const { return left + width; }
 };
 
-bool Plotted(const Step& step, size_t d) { return step.ranked && step.throughput[d].has_value(); }
+// What is drawn: one quantity of one session.
+struct Drawing {
+  const SessionView& view;
+  Quantity quantity;
 
-std::vector<double> AllValues(const SessionView& view) {
+  const std::optional<judge::Figure>& Value(const Step& step, size_t d) const {
+    return quantity == Quantity::kThroughput ? step.throughput[d] : step.speedup_over_baseline[d];
+  }
+  bool Plotted(const Step& step, size_t d) const {
+    return step.ranked && Value(step, d).has_value();
+  }
+  std::optional<judge::Figure> Baseline(size_t d) const {
+    if (quantity == Quantity::kThroughput) return view.baseline[d];
+    return judge::Figure{1, 1, 1, 0};
+  }
+  std::optional<double> Floor(size_t d) const {
+    return quantity == Quantity::kThroughput ? view.floor_gbs[d] : std::nullopt;
+  }
+  // Slower than the step before, which may be missing: the quartile ranges do not touch.
+  bool Slower(const Step& step, const Step* before, size_t d) const {
+    return before && Value(step, d)->q3 < Value(*before, d)->q1;
+  }
+  std::string_view unit() const { return quantity == Quantity::kThroughput ? " GB/s" : "×"; }
+};
+
+std::vector<double> AllValues(const Drawing& drawing) {
+  const SessionView& view = drawing.view;
   std::vector<double> values;
   for (size_t d = 0; d < view.direction_names.size(); ++d) {
     for (const Step& step : view.steps) {
-      if (!Plotted(step, d)) continue;
-      values.push_back(step.throughput[d]->q1);
-      values.push_back(step.throughput[d]->q3);
+      if (!drawing.Plotted(step, d)) continue;
+      values.push_back(drawing.Value(step, d)->q1);
+      values.push_back(drawing.Value(step, d)->q3);
     }
-    if (view.baseline[d]) values.push_back(view.baseline[d]->median);
-    if (view.floor_gbs[d]) values.push_back(*view.floor_gbs[d]);
+    if (const auto baseline = drawing.Baseline(d)) values.push_back(baseline->median);
+    if (const auto floor = drawing.Floor(d)) values.push_back(*floor);
   }
   std::erase_if(values, [](double value) { return !(value > 0); });
   return values;
@@ -110,10 +133,10 @@ std::string Axes(const Panel& panel, const LogScale& scale, const SessionView& v
 }
 
 // Baseline and floor, labelled at the left end; labels that would touch are moved apart.
-std::string References(const Panel& panel, const LogScale& scale, const SessionView& view) {
+std::string References(const Panel& panel, const LogScale& scale, const Drawing& drawing) {
   std::string svg;
-  const auto& baseline = view.baseline[panel.direction];
-  const auto& floor = view.floor_gbs[panel.direction];
+  const auto baseline = drawing.Baseline(panel.direction);
+  const auto floor = drawing.Floor(panel.direction);
   const double floor_y = floor ? scale.Y(*floor) : -100;
   if (floor) {
     svg += Line("f-floor", panel.left, floor_y, panel.right(), floor_y);
@@ -133,12 +156,8 @@ std::string References(const Panel& panel, const LogScale& scale, const SessionV
   return svg;
 }
 
-bool IsSlower(const Step& step, size_t d) {
-  const auto& speedup = step.speedup_over_previous[d];
-  return speedup && *speedup < kSlower;
-}
-
-std::string Points(const Panel& panel, const LogScale& scale, const SessionView& view) {
+std::string Points(const Panel& panel, const LogScale& scale, const Drawing& drawing) {
+  const SessionView& view = drawing.view;
   const size_t d = panel.direction;
   std::string lines;
   std::string marks;
@@ -148,7 +167,7 @@ std::string Points(const Panel& panel, const LogScale& scale, const SessionView&
   for (size_t i = 0; i < view.steps.size(); ++i) {
     const Step& step = view.steps[i];
     const double x = panel.X(i);
-    if (!Plotted(step, d)) {
+    if (!drawing.Plotted(step, d)) {
       const double y = kTop + kPlotHeight - 12;
       const std::string why = step.failed_stage.empty() ? "flagged" : step.failed_stage;
       marks += fmt::format(
@@ -158,18 +177,18 @@ std::string Points(const Panel& panel, const LogScale& scale, const SessionView&
       values += Text("f-value f-mid", x, y - 12, why);
       continue;
     }
-    const judge::Figure& figure = *step.throughput[d];
+    const judge::Figure& figure = *drawing.Value(step, d);
     const double y = scale.Y(figure.median);
     const double y1 = scale.Y(figure.q1);
     const double y3 = scale.Y(figure.q3);
-    const bool slower = IsSlower(step, d);
+    const bool slower = drawing.Slower(step, previous, d);
     if (previous) {
       lines += Line(slower ? "f-path f-slower" : fmt::format("f-path f-d{}", d),
-                    panel.X(previous_index), scale.Y(previous->throughput[d]->median), x, y);
+                    panel.X(previous_index), scale.Y(drawing.Value(*previous, d)->median), x, y);
     }
-    marks += fmt::format("<g><title>{}: {} GB/s, quartiles {} to {}, {} runs</title>\n",
-                         EscapeHtml(step.label), Significant(figure.median), Significant(figure.q1),
-                         Significant(figure.q3), figure.samples);
+    marks += fmt::format("<g><title>{}: {}{}, quartiles {} to {}, {} runs</title>\n",
+                         EscapeHtml(step.label), Significant(figure.median), drawing.unit(),
+                         Significant(figure.q1), Significant(figure.q3), figure.samples);
     marks += fmt::format(
         "<path class=\"f-bar f-d{}\" d=\"M{:.1f} {:.1f}v{:.1f}m-5 0h10m0 {:.1f}h-10\"/>\n", d, x,
         y1, y3 - y1, y1 - y3);
@@ -180,11 +199,12 @@ std::string Points(const Panel& panel, const LogScale& scale, const SessionView&
             : fmt::format(
                   "<circle class=\"f-mark f-m{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4.5\"/></g>\n", d,
                   x, y);
-    // Moved aside where the line goes up from here.
-    const bool rises = i + 1 < view.steps.size() && Plotted(view.steps[i + 1], d) &&
-                       view.steps[i + 1].throughput[d]->median > figure.median;
-    values +=
-        Text("f-value f-mid", rises ? x - 9 : x, std::min(y, y3) - 9, Significant(figure.median));
+    // Below a dip; moved aside where the line goes up from here.
+    const bool rises = i + 1 < view.steps.size() && drawing.Plotted(view.steps[i + 1], d) &&
+                       drawing.Value(view.steps[i + 1], d)->median > figure.median;
+    values += slower ? Text("f-value f-mid", x, std::max(y, y1) + 19, Significant(figure.median))
+                     : Text("f-value f-mid", rises ? x - 9 : x, std::min(y, y3) - 9,
+                            Significant(figure.median));
     previous = &step;
     previous_index = i;
   }
@@ -211,27 +231,31 @@ std::string Legend() {
   return svg;
 }
 
-std::string Description(const SessionView& view) {
+std::string Description(const Drawing& drawing) {
+  const SessionView& view = drawing.view;
   std::string text;
   for (size_t d = 0; d < view.direction_names.size(); ++d) {
     text += view.direction_names[d] + ":";
     for (const Step& step : view.steps) {
-      text += Plotted(step, d)
-                  ? fmt::format(" {} {} GB/s;", step.label, Significant(step.throughput[d]->median))
+      text += drawing.Plotted(step, d)
+                  ? fmt::format(" {} {}{};", step.label,
+                                Significant(drawing.Value(step, d)->median), drawing.unit())
                   : fmt::format(" {} not ranked;", step.label);
     }
-    if (view.baseline[d])
-      text += fmt::format(" baseline {} GB/s.", Significant(view.baseline[d]->median));
+    if (const auto baseline = drawing.Baseline(d)) {
+      text += fmt::format(" baseline {}{}.", Significant(baseline->median), drawing.unit());
+    }
     text += ' ';
   }
   return text;
 }
 
-std::vector<Panel> MakePanels(const SessionView& view) {
+std::vector<Panel> MakePanels(const Drawing& drawing) {
+  const SessionView& view = drawing.view;
   std::vector<Panel> panels;
   for (size_t d = 0; d < view.direction_names.size(); ++d) {
     if (std::any_of(view.steps.begin(), view.steps.end(),
-                    [&](const Step& step) { return Plotted(step, d); })) {
+                    [&](const Step& step) { return drawing.Plotted(step, d); })) {
       panels.push_back({.direction = d, .left = 0, .width = 0, .step_count = view.steps.size()});
     }
   }
@@ -271,26 +295,31 @@ std::string FigureStyleSheet(bool dark) {
       ink, soft, grid, paper, first, second, warm);
 }
 
-std::string StepFigure(const SessionView& view, FigureUse use) {
-  const std::vector<Panel> panels = MakePanels(view);
-  const std::vector<double> values = AllValues(view);
+std::string StepFigure(const SessionView& view, Quantity quantity, FigureUse use) {
+  const Drawing drawing{view, quantity};
+  const std::vector<Panel> panels = MakePanels(drawing);
+  const std::vector<double> values = AllValues(drawing);
   if (panels.empty() || values.empty()) return "";
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  const LogScale scale(*low * 0.85, *high * 1.15);
+  const LogScale scale(*low * 0.7, *high * 1.15);  // room for labels below and above
 
   size_t longest_label = 0;
   for (const Step& step : view.steps) longest_label = std::max(longest_label, step.label.size());
   const double height =
       kTop + kPlotHeight + 32 + 4.2 * static_cast<double>(std::min<size_t>(longest_label, 22));
 
-  const std::string id = "figure-" + Slug(view.title);
+  const bool absolute = quantity == Quantity::kThroughput;
+  const std::string id = (absolute ? "figure-" : "relative-") + Slug(view.title);
   std::string svg = fmt::format(
       "<svg class=\"fig\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" "
       "role=\"img\" "
       "aria-labelledby=\"{}-t {}-d\">\n<title id=\"{}-t\">{}</title>\n<desc "
       "id=\"{}-d\">{}</desc>\n",
-      kWidth, height, id, id, id, EscapeHtml("Throughput along the steps: " + view.title), id,
-      EscapeHtml(Description(view)));
+      kWidth, height, id, id, id,
+      EscapeHtml((absolute ? "Throughput along the steps: "
+                           : "Speed over the baseline along the steps: ") +
+                 view.title),
+      id, EscapeHtml(Description(drawing)));
   if (use == FigureUse::kStandalone) {
     svg += fmt::format(
         "<style>\n{}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
@@ -298,16 +327,17 @@ std::string StepFigure(const SessionView& view, FigureUse use) {
   }
   for (const Panel& panel : panels) {
     svg += Axes(panel, scale, view, &panel == &panels.front());
-    svg += References(panel, scale, view);
-    svg += Points(panel, scale, view);
+    svg += References(panel, scale, drawing);
+    svg += Points(panel, scale, drawing);
     std::string title = view.direction_names[panel.direction];
     title[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(title[0])));
     svg += Text("f-title", panel.left, kTop - 16, title);
   }
   svg += fmt::format(
-      "<text class=\"f-tick f-mid\" transform=\"translate(16 {:.1f}) rotate(-90)\">{} throughput, "
-      "GB/s{}</text>\n",
+      "<text class=\"f-tick f-mid\" transform=\"translate(16 {:.1f}) rotate(-90)\">{} "
+      "{}{}</text>\n",
       kTop + kPlotHeight / 2, LevelName(view.level),
+      absolute ? "throughput, GB/s" : "speed / baseline",
       view.basis == judge::Basis::kEstimated ? " (estimated)" : "");
   svg += Legend();
   return svg + "</svg>\n";

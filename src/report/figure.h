@@ -14,10 +14,16 @@ enum class FigureUse : uint8_t {
   kStandalone,  // a file of its own for a paper: light colours inside
 };
 
-// Panels side by side, one a direction, on one logarithmic scale: medians with quartile bars, lines
-// for the baseline and for the floor (a plain copy of the bytes that must move), a cross where an
-// attempt was not ranked with the stage that failed. Empty where no step is ranked.
-std::string StepFigure(const SessionView& view, FigureUse use);
+enum class Quantity : uint8_t {
+  kThroughput,    // GB/s, with lines for the baseline and for the floor (a plain copy of the bytes
+                  // that must move)
+  kOverBaseline,  // speed over the baseline's, paired run by run; the baseline is 1
+};
+
+// Panels side by side, one a direction, on one logarithmic scale: medians with quartile bars, a
+// triangle where a step is slower than the one before, a cross where an attempt was not ranked with
+// the stage that failed. Empty where no ranked step has the quantity.
+std::string StepFigure(const SessionView& view, Quantity quantity, FigureUse use);
 
 // Colours and strokes of the figure's classes; `dark` chooses the set.
 std::string FigureStyleSheet(bool dark);

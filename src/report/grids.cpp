@@ -25,9 +25,9 @@ Cell Number(const std::optional<double>& value) {
   return {Significant(value), value ? Tone::kPlain : Tone::kMuted};
 }
 
-Cell SpeedupCell(const std::optional<double>& value) {
+Cell SpeedupCell(const std::optional<double>& value, bool slower) {
   if (!value) return {std::string(kNone), Tone::kMuted};
-  return {Times(value), *value < 0.97 ? Tone::kBad : Tone::kPlain};
+  return {Times(value), slower ? Tone::kBad : Tone::kPlain};
 }
 
 Cell ThroughputCell(const std::optional<judge::Figure>& figure) {
@@ -140,7 +140,7 @@ Grid StepGrid(const SessionView& view) {
     row.back().note = std::move(note);
     for (const size_t d : shown) {
       row.push_back(ThroughputCell(step.throughput[d]));
-      row.push_back(SpeedupCell(step.speedup_over_previous[d]));
+      row.push_back(SpeedupCell(step.speedup_over_previous[d], step.slower[d]));
       const auto over_baseline = MedianOf(step.speedup_over_baseline[d]);
       row.push_back({Times(over_baseline), over_baseline ? Tone::kPlain : Tone::kMuted});
     }

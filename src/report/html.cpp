@@ -32,14 +32,14 @@ figure{margin:1rem 0 1.4rem}figcaption,caption{font-size:.92rem;color:var(--soft
 figcaption b,caption b{color:var(--ink)}
 .figure{overflow-x:auto}.figure svg{display:block;width:100%;min-width:720px;height:auto}
 .table{position:relative;overflow-x:auto;margin:1rem 0 1.6rem}
-table{border-collapse:collapse;width:100%;font-size:.9rem;border-top:2px solid var(--ink);border-bottom:2px solid var(--ink)}
+table{border-collapse:collapse;width:100%;font-size:.86rem;border-top:2px solid var(--ink);border-bottom:2px solid var(--ink)}
 caption{caption-side:top}
-th,td{padding:.32rem .42rem;text-align:left;vertical-align:top;font-variant-numeric:tabular-nums}
+th,td{padding:.3rem .34rem;text-align:left;vertical-align:top;font-variant-numeric:tabular-nums}
 thead th{border-bottom:1px solid var(--ink);font-weight:600;vertical-align:bottom}
 tbody tr:nth-child(even){background:var(--band)}
 tbody th{font-weight:400}
 td.num,tbody th.num{white-space:nowrap}.num{text-align:right}
-.idea{min-width:15em}.mark{text-align:center}thead .mark{font-size:.8rem}
+.idea{min-width:14em}.mark{text-align:center}thead .mark{font-size:.8rem}
 .good{color:var(--good);white-space:nowrap}.bad{color:var(--bad);white-space:nowrap}
 .muted{color:var(--soft)}.strong{font-weight:600}
 details summary{cursor:pointer}.note{font-size:.88rem;color:var(--soft);white-space:pre-wrap;overflow-wrap:anywhere;max-width:60ch}
@@ -115,25 +115,40 @@ std::string SessionFacts(const SessionView& view) {
                      EscapeHtml(text), EscapeHtml(session.transcript));
 }
 
-std::string SessionSection(const SessionView& view, int number, int table_number) {
+// Empty where there is nothing to draw; else counts the figure.
+std::string FigureHtml(const SessionView& view, Quantity quantity, int& number,
+                       const std::string& caption) {
+  const std::string svg = StepFigure(view, quantity, FigureUse::kPage);
+  if (svg.empty()) return "";
+  std::string html = fmt::format(
+      "<figure>\n<div class=\"figure\" tabindex=\"0\" role=\"region\" aria-label=\"Figure "
+      "{0}\">{1}</div>\n"
+      "<figcaption><b>Figure {0}.</b> {2}</figcaption>\n</figure>\n",
+      number, svg, EscapeHtml(caption));
+  ++number;
+  return html;
+}
+
+std::string SessionSection(const SessionView& view, int& number, int table_number) {
   std::string html = fmt::format("<section id=\"session-{}\">\n<h2>{}</h2>\n", Slug(view.title),
                                  EscapeHtml(view.title));
   html += BestLine(view);
-  if (const std::string svg = StepFigure(view, FigureUse::kPage); !svg.empty()) {
-    html += fmt::format(
-        "<figure>\n<div class=\"figure\" tabindex=\"0\" role=\"region\" aria-label=\"Figure "
-        "{}\">{}</div>\n"
-        "<figcaption><b>Figure {}.</b> {}</figcaption>\n</figure>\n",
-        number, svg, number,
-        EscapeHtml(fmt::format("Throughput along the optimisation steps of {}. {} {} throughput on "
-                               "a logarithmic scale, "
-                               "medians with quartile bars; dashed: our baseline, measured in the "
-                               "same runs, with its quartiles; dotted: the "
-                               "floor, a plain copy of the bytes that must move.",
-                               view.title,
-                               view.basis == judge::Basis::kMeasured ? "Measured" : "Estimated",
-                               LevelName(view.level))));
-  }
+  const std::string level =
+      fmt::format("{} {}", view.basis == judge::Basis::kMeasured ? "Measured" : "Estimated",
+                  LevelName(view.level));
+  html +=
+      FigureHtml(view, Quantity::kThroughput, number,
+                 fmt::format("Throughput along the optimisation steps of {}. {} throughput on a "
+                             "logarithmic scale, medians with quartile bars; dashed: our baseline, "
+                             "measured in the same runs, with its quartiles; dotted: the floor, a "
+                             "plain copy of the bytes that must move.",
+                             view.title, level));
+  html += FigureHtml(
+      view, Quantity::kOverBaseline, number,
+      fmt::format("The same steps relative to the baseline, run by run: what the machine's "
+                  "load does to both cancels out. {} speed on a logarithmic scale, medians "
+                  "with quartile bars.",
+                  level));
   html += GridToHtml(StepGrid(view), table_number);
   html += SessionFacts(view);
   return html + "</section>\n";
@@ -177,7 +192,7 @@ std::string ReportHtml(const Model& model) {
   int table = 1;
   int figure = 1;
   html += GridToHtml(SummaryGrid(model), table++);
-  for (const SessionView& view : model.sessions) html += SessionSection(view, figure++, table++);
+  for (const SessionView& view : model.sessions) html += SessionSection(view, figure, table++);
   html += "<section>\n<h2>Environment</h2>\n" + GridToHtml(EnvironmentGrid(model), table) +
           "</section>\n";
   html += kReading;

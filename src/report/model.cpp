@@ -77,6 +77,7 @@ void CompareWithPrevious(std::vector<Step>& steps) {
       const auto& now = step.throughput[d];
       if (before && now && before->median > 0) {
         step.speedup_over_previous[d] = now->median / before->median;
+        step.slower[d] = now->q3 < before->q1;
       }
     }
     previous = &step;
@@ -101,11 +102,17 @@ std::optional<double> SpeedOverBaseline(const Step& step) {
   return stats::GeometricMean(speedups);
 }
 
+// Relative speeds do not move with the machine's load; they decide where every ranked step has
+// them.
 std::optional<size_t> BestStep(const std::vector<Step>& steps) {
+  const bool relative = std::all_of(steps.begin(), steps.end(), [](const Step& step) {
+    return !step.ranked || SpeedOverBaseline(step).has_value();
+  });
   std::optional<size_t> best;
   double best_speed = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
-    const auto speed = Speed(steps[i]);
+    if (!steps[i].ranked) continue;
+    const auto speed = relative ? SpeedOverBaseline(steps[i]) : Speed(steps[i]);
     if (speed && *speed > best_speed) {
       best = i;
       best_speed = *speed;

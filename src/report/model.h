@@ -40,6 +40,7 @@ struct Step {
   std::optional<double> psnr;
   PerDirection<std::optional<judge::Figure>> throughput;      // GB/s at the session's level
   PerDirection<std::optional<double>> speedup_over_previous;  // over the ranked step before
+  PerDirection<bool> slower{};  // than that step, with quartile ranges that do not touch
   PerDirection<std::optional<judge::Figure>> speedup_over_baseline;
   PerDirection<std::optional<double>> floor_fraction;
   std::vector<judge::Flag> flags;
@@ -61,7 +62,8 @@ struct SessionView {
   PerDirection<std::optional<double>>
       floor_gbs;  // speed of a plain copy of the bytes that must move
   std::vector<Step> steps;
-  std::optional<size_t> best;  // index of the ranked step with the best geometric mean speed
+  std::optional<size_t> best;  // index of the fastest ranked step: relative to the baseline where
+                               // every ranked step has that, geometric mean over directions
 
   const Step* best_step() const { return best ? &steps[*best] : nullptr; }
 };

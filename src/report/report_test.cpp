@@ -102,6 +102,9 @@ TEST_F(ReportTest, StepsAreComparedWithTheRankedStepBefore) {
   EXPECT_EQ(view.steps[2].speedup_over_previous[0], 4);  // over step 1, not over the failed one
   EXPECT_EQ(view.steps[3].speedup_over_previous[0], 0.5);
   EXPECT_EQ(view.steps[3].speedup_over_previous[1], 1.5);
+  EXPECT_FALSE(view.steps[2].slower[0]);
+  EXPECT_TRUE(view.steps[3].slower[0]);
+  EXPECT_FALSE(view.steps[3].slower[1]);
   EXPECT_EQ(view.best, 2U);
   EXPECT_EQ(view.baseline[0]->median, 4);
   EXPECT_NEAR(*view.floor_gbs[0], 10, 1e-12);
@@ -147,7 +150,7 @@ TEST_F(ReportTest, WritesEveryFormAndEscapesHostileText) {
   AddSession(1, {Verdict(0.5, 1), Verdict(0, 0, false), Verdict(2, 3)});
   const auto paths = WriteReport(Built(), folder_ + "/out");
   ASSERT_TRUE(paths) << paths.error().ToString();
-  ASSERT_EQ(paths->size(), 6U);
+  ASSERT_EQ(paths->size(), 7U);
   for (const std::string& path : *paths) {
     std::ifstream file(path);
     const std::string text((std::istreambuf_iterator<char>(file)),
@@ -177,7 +180,7 @@ TEST_F(ReportTest, PageNeedsNothingFromElsewhere) {
 TEST_F(ReportTest, NoRankedStepMeansNoFigureAndNoZeros) {
   AddSession(1, {Verdict(0, 0, false)});
   const Model model = Built();
-  EXPECT_EQ(StepFigure(model.sessions[0], FigureUse::kStandalone), "");
+  EXPECT_EQ(StepFigure(model.sessions[0], Quantity::kThroughput, FigureUse::kStandalone), "");
   EXPECT_THAT(GridToMarkdown(StepGrid(model.sessions[0])), HasSubstr("| — |"));
   EXPECT_THAT(ReportHtml(model), HasSubstr("No attempt was ranked"));
 }

@@ -51,9 +51,12 @@ Result<std::vector<std::string>> WriteReport(const Model& model, const std::stri
       {"report.md", Markdown(model)},
       {"report.tex", Latex(model)}};
   for (const SessionView& view : model.sessions) {
-    std::string svg = StepFigure(view, FigureUse::kStandalone);
-    if (!svg.empty())
-      files.emplace_back(fmt::format("figure-{}.svg", Slug(view.title)), std::move(svg));
+    for (const auto& [quantity, name] : {std::pair(Quantity::kThroughput, "figure"),
+                                         std::pair(Quantity::kOverBaseline, "figure-relative")}) {
+      std::string svg = StepFigure(view, quantity, FigureUse::kStandalone);
+      if (svg.empty()) continue;
+      files.emplace_back(fmt::format("{}-{}.svg", name, Slug(view.title)), std::move(svg));
+    }
   }
   std::vector<std::string> paths;
   for (const auto& [name, text] : files) {
