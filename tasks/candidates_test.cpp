@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every source, baseline and ladder step for the CPU builds and does what the reference does: compressors give the
-// reference's bytes and values, primitives the results of code written here from the contract.
+// Every source, baseline and ladder step for the CPU builds and does what the reference does:
+// compressors give the reference's bytes and values, primitives the results of code written here
+// from the contract.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -27,7 +28,8 @@ using Bytes = std::vector<std::byte>;
 
 const std::string kRoot = SZARENA_SOURCE_DIR;
 
-// A candidate's library, built in a temporary folder. Nothing of it is run in a sandbox here: these are our own.
+// A candidate's library, built in a temporary folder. Nothing of it is run in a sandbox here: these
+// are our own.
 class Library {
  public:
   Library(const std::string& directory, const std::string& march) {
@@ -36,7 +38,8 @@ class Library {
     std::string library = folder + "/candidate.so";
     // The line of src/target/cpu/build.cpp, with warnings as errors.
     std::string command = fmt::format(
-        "g++ -std=c++20 -O3 -march={} -ffp-contract=off -fopenmp -pthread -fPIC -shared -fvisibility=hidden -Wall "
+        "g++ -std=c++20 -O3 -march={} -ffp-contract=off -fopenmp -pthread -fPIC -shared "
+        "-fvisibility=hidden -Wall "
         "-Wextra -Werror -Wl,-z,defs -I{}/tasks/contract {}/*.cpp -o {}",
         march, kRoot, directory, library);
     if (std::system(command.c_str()) == 0) handle_ = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -58,7 +61,8 @@ class Library {
 };
 
 using WorkspaceFn = uint64_t(const szarena_problem*);
-using ForwardFn = int(const szarena_problem*, const void*, void*, uint64_t, void*, uint64_t, szarena_payload*);
+using ForwardFn = int(const szarena_problem*, const void*, void*, uint64_t, void*, uint64_t,
+                      szarena_payload*);
 using BackwardFn = int(const szarena_problem*, const void*, uint64_t, void*, void*, uint64_t);
 
 constexpr std::byte kGuard{0xA5};
@@ -80,7 +84,8 @@ struct Guarded {
 
 struct Candidate {
   // Each directory is built once, however many tests use it.
-  static const Candidate& Of(const std::string& directory, bool compressor, const std::string& march = "native") {
+  static const Candidate& Of(const std::string& directory, bool compressor,
+                             const std::string& march = "native") {
     static std::map<std::pair<std::string, std::string>, std::unique_ptr<Candidate>> built;
     auto& candidate = built[{directory, march}];
     if (candidate == nullptr) candidate = std::make_unique<Candidate>(directory, compressor, march);
@@ -89,33 +94,40 @@ struct Candidate {
   Candidate(const std::string& directory, bool compressor, const std::string& march)
       : library(directory, march),
         workspace(library.ok() ? library.Get<WorkspaceFn>("szarena_workspace_bytes") : nullptr),
-        forward(library.ok() ? library.Get<ForwardFn>(compressor ? "szarena_compress" : "szarena_run") : nullptr),
-        backward(library.ok() ? library.Get<BackwardFn>(compressor ? "szarena_decompress" : "szarena_inverse")
+        forward(library.ok()
+                    ? library.Get<ForwardFn>(compressor ? "szarena_compress" : "szarena_run")
+                    : nullptr),
+        backward(library.ok() ? library.Get<BackwardFn>(compressor ? "szarena_decompress"
+                                                                   : "szarena_inverse")
                               : nullptr) {}
 
   // The payload, or nothing where the call failed (and the test with it).
-  Bytes Forward(const szarena_problem& problem, const Bytes& input, size_t capacity, const std::string& what) const {
+  Bytes Forward(const szarena_problem& problem, const Bytes& input, size_t capacity,
+                const std::string& what) const {
     Guarded output(capacity), scratch(workspace(&problem));
     szarena_payload payload{~0ull, ~0ull};
-    int status = forward(&problem, input.data(), output.data(), capacity, scratch.data(), scratch.size, &payload);
+    int status = forward(&problem, input.data(), output.data(), capacity, scratch.data(),
+                         scratch.size, &payload);
     EXPECT_EQ(status, SZARENA_OK) << what;
     output.ExpectIntact(what);
     scratch.ExpectIntact(what + " (workspace)");
-    if (status != SZARENA_OK || payload.offset > capacity || payload.size > capacity - payload.offset) {
+    if (status != SZARENA_OK || payload.offset > capacity ||
+        payload.size > capacity - payload.offset) {
       ADD_FAILURE() << what << ": payload outside the buffer";
       return {};
     }
     return Bytes(output.data() + payload.offset, output.data() + payload.offset + payload.size);
   }
 
-  int Backward(const szarena_problem& problem, const Bytes& payload, size_t output_bytes, Bytes& out,
-               const std::string& what) const {
+  int Backward(const szarena_problem& problem, const Bytes& payload, size_t output_bytes,
+               Bytes& out, const std::string& what) const {
     // The payload at an odd address, and not a byte more than its own.
     Bytes odd(payload.size() + 1);
     std::ranges::copy(payload, odd.begin() + 1);
     odd.shrink_to_fit();
     Guarded output(output_bytes), scratch(workspace(&problem));
-    int status = backward(&problem, odd.data() + 1, payload.size(), output.data(), scratch.data(), scratch.size);
+    int status = backward(&problem, odd.data() + 1, payload.size(), output.data(), scratch.data(),
+                          scratch.size);
     output.ExpectIntact(what);
     scratch.ExpectIntact(what + " (workspace)");
     out.assign(output.data(), output.data() + output_bytes);
@@ -154,7 +166,8 @@ szarena_problem Problem(uint64_t n, uint32_t dtype, double bound) {
 
 Bytes ToBytes(const field::Field& field) { return {field.bytes().begin(), field.bytes().end()}; }
 
-// What compressors are tried on: every generator, lengths around block borders, bounds from useless to tiny.
+// What compressors are tried on: every generator, lengths around block borders, bounds from useless
+// to tiny.
 struct Case {
   field::GeneratorSpec spec;
   double bound;
@@ -174,7 +187,8 @@ std::vector<Case> CompressorCases() {
         spec.dtype = dtype;
         spec.dims = {lengths[k]};
         spec.rate = 0.01;
-        cases.push_back({spec, bounds[(k + seed / 10) % std::size(bounds)], 1 + static_cast<uint32_t>(k % 3)});
+        cases.push_back(
+            {spec, bounds[(k + seed / 10) % std::size(bounds)], 1 + static_cast<uint32_t>(k % 3)});
       }
     }
     // Large enough for several threads to have work.
@@ -186,7 +200,8 @@ std::vector<Case> CompressorCases() {
   }
   // Neighbours at the edge of what 32 bits hold: with a bound of 1 the midpoint rounds.
   for (double bound : {1.0, 0.25, 3e-44}) {
-    for (field::GeneratorKind kind : {field::GeneratorKind::kOffset, field::GeneratorKind::kEdges}) {
+    for (field::GeneratorKind kind :
+         {field::GeneratorKind::kOffset, field::GeneratorKind::kEdges}) {
       field::GeneratorSpec spec;
       spec.kind = kind;
       spec.dims = {2000};
@@ -209,56 +224,70 @@ struct Codec {
   uint64_t (*capacity)(const field::Field&, double bound, uint32_t mode);
 };
 
-codec::ConstArray Borrow(const field::Field& f) { return {f.bytes().data(), f.size(), CodecType(f.dtype())}; }
+codec::ConstArray Borrow(const field::Field& f) {
+  return {f.bytes().data(), f.size(), CodecType(f.dtype())};
+}
 
 codec::szp::Params SzpParams(double bound, uint32_t mode) {
   return {bound, static_cast<codec::szp::Mode>(mode - SZARENA_MODE_FIXED), 1024};
 }
 codec::szx::Params SzxParams(double bound, uint32_t mode) {
-  return {bound, mode == SZARENA_MODE_RANDOM_ACCESS ? codec::szx::Mode::kRandomAccess : codec::szx::Mode::kSequential};
+  return {bound, mode == SZARENA_MODE_RANDOM_ACCESS ? codec::szx::Mode::kRandomAccess
+                                                    : codec::szx::Mode::kSequential};
 }
 
 const Codec kSzp = {
-    {SZARENA_MODE_PLAIN, SZARENA_MODE_OUTLIER, SZARENA_MODE_FIXED}, 32, 1024,
+    {SZARENA_MODE_PLAIN, SZARENA_MODE_OUTLIER, SZARENA_MODE_FIXED},
+    32,
+    1024,
     [](const field::Field& f, double bound, uint32_t mode) {
-      Bytes payload(*codec::szp::MaxPayloadSize(f.size(), CodecType(f.dtype()), SzpParams(bound, mode)));
+      Bytes payload(
+          *codec::szp::MaxPayloadSize(f.size(), CodecType(f.dtype()), SzpParams(bound, mode)));
       payload.resize(*codec::szp::ReferenceCompress(Borrow(f), SzpParams(bound, mode), payload));
       return payload;
     },
     [](const Bytes& payload, const field::Field& like, double bound, uint32_t mode) {
       Bytes out(like.size_bytes());
-      EXPECT_TRUE(codec::szp::ReferenceDecompress(payload, SzpParams(bound, mode),
-                                                  {out.data(), like.size(), CodecType(like.dtype())}));
+      EXPECT_TRUE(codec::szp::ReferenceDecompress(
+          payload, SzpParams(bound, mode), {out.data(), like.size(), CodecType(like.dtype())}));
       return out;
     },
     [](const field::Field& f, double bound, uint32_t mode) {
-      return *codec::szp::MaxPayloadSize(f.size(), CodecType(f.dtype()), SzpParams(bound, mode)) + 4096;
+      return *codec::szp::MaxPayloadSize(f.size(), CodecType(f.dtype()), SzpParams(bound, mode)) +
+             4096;
     }};
-const Codec kSzx = {
-    {SZARENA_MODE_RANDOM_ACCESS, SZARENA_MODE_SEQUENTIAL}, 128, 0,
-    [](const field::Field& f, double bound, uint32_t mode) {
-      return *codec::szx::CompressReference(Borrow(f), SzxParams(bound, mode));
-    },
-    [](const Bytes& payload, const field::Field& like, double, uint32_t) {
-      Bytes out(like.size_bytes());
-      EXPECT_TRUE(
-          codec::szx::DecompressReference(payload, {out.data(), like.size(), CodecType(like.dtype())}));
-      return out;
-    },
-    [](const field::Field& f, double bound, uint32_t mode) {
-      return *codec::szx::MaxPayloadSize(f.size(), CodecType(f.dtype()), SzxParams(bound, mode)) + 4096;
-    }};
+const Codec kSzx = {{SZARENA_MODE_RANDOM_ACCESS, SZARENA_MODE_SEQUENTIAL},
+                    128,
+                    0,
+                    [](const field::Field& f, double bound, uint32_t mode) {
+                      return *codec::szx::CompressReference(Borrow(f), SzxParams(bound, mode));
+                    },
+                    [](const Bytes& payload, const field::Field& like, double, uint32_t) {
+                      Bytes out(like.size_bytes());
+                      EXPECT_TRUE(codec::szx::DecompressReference(
+                          payload, {out.data(), like.size(), CodecType(like.dtype())}));
+                      return out;
+                    },
+                    [](const field::Field& f, double bound, uint32_t mode) {
+                      return *codec::szx::MaxPayloadSize(f.size(), CodecType(f.dtype()),
+                                                         SzxParams(bound, mode)) +
+                             4096;
+                    }};
 
-void CheckCompressor(const std::string& folder, const Codec& codec, const std::string& march = "native") {
+void CheckCompressor(const std::string& folder, const Codec& codec,
+                     const std::string& march = "native") {
   SCOPED_TRACE(folder);
   const Candidate& candidate = Candidate::Of(folder, true, march);
-  ASSERT_TRUE(candidate.library.ok() && candidate.workspace && candidate.forward && candidate.backward);
+  ASSERT_TRUE(candidate.library.ok() && candidate.workspace && candidate.forward &&
+              candidate.backward);
   for (const Case& item : CompressorCases()) {
     field::Field f = *field::Generate(item.spec, 1);
     Bytes input = ToBytes(f);
     for (uint32_t mode : codec.modes) {
-      std::string what = fmt::format("{} bound {} mode {} threads {}", item.spec.ToString(), item.bound, mode, item.threads);
-      szarena_problem problem = Problem(f.size(), f.dtype() == field::DType::kF32 ? SZARENA_F32 : SZARENA_F64, item.bound);
+      std::string what = fmt::format("{} bound {} mode {} threads {}", item.spec.ToString(),
+                                     item.bound, mode, item.threads);
+      szarena_problem problem = Problem(
+          f.size(), f.dtype() == field::DType::kF32 ? SZARENA_F32 : SZARENA_F64, item.bound);
       problem.mode = mode;
       problem.block_size = codec.block_size;
       problem.pad_blocks = codec.pad_blocks;
@@ -268,7 +297,8 @@ void CheckCompressor(const std::string& folder, const Codec& codec, const std::s
       ASSERT_EQ(payload.size(), expected.size()) << what;
       ASSERT_TRUE(payload == expected) << what;
       Bytes values = codec.decompress(expected, f, item.bound, mode), decoded;
-      ASSERT_EQ(candidate.Backward(problem, expected, input.size(), decoded, what), SZARENA_OK) << what;
+      ASSERT_EQ(candidate.Backward(problem, expected, input.size(), decoded, what), SZARENA_OK)
+          << what;
       ASSERT_TRUE(decoded == values) << what;
       if (testing::Test::HasFailure()) return;
     }
@@ -308,10 +338,12 @@ TEST(SzpCandidates, RefuseDamage) {
 }
 // A machine with AVX2 alone takes other branches of the baselines.
 TEST(SzpCandidates, GiveTheReferencesBytesWithAvx2) {
-  CheckCompressor(task::LoadTask(kRoot, "szp")->targets[task::Target::kCpu].baseline, kSzp, "haswell");
+  CheckCompressor(task::LoadTask(kRoot, "szp")->targets[task::Target::kCpu].baseline, kSzp,
+                  "haswell");
 }
 TEST(SzxCandidates, GiveTheReferencesBytesWithAvx2) {
-  CheckCompressor(task::LoadTask(kRoot, "szx")->targets[task::Target::kCpu].baseline, kSzx, "haswell");
+  CheckCompressor(task::LoadTask(kRoot, "szx")->targets[task::Target::kCpu].baseline, kSzx,
+                  "haswell");
 }
 TEST(SzxCandidates, GiveTheReferencesBytes) {
   for (const auto& folder : CandidateFolders("szx")) CheckCompressor(folder, kSzx);
@@ -333,7 +365,8 @@ std::vector<int32_t> Integers(size_t n, unsigned bits, uint64_t seed) {
   field::CounterRng rng(seed, bits);
   std::vector<int32_t> values(n);
   for (size_t i = 0; i < n; ++i) {
-    const auto magnitude = static_cast<int32_t>(rng.Bits(2 * i) & ((uint64_t{1} << (rng.Bits(i / 64) % (bits + 1))) - 1));
+    const auto magnitude = static_cast<int32_t>(
+        rng.Bits(2 * i) & ((uint64_t{1} << (rng.Bits(i / 64) % (bits + 1))) - 1));
     values[i] = rng.Bits(2 * i + 1) & 1 ? -magnitude : magnitude;
   }
   return values;
@@ -341,9 +374,10 @@ std::vector<int32_t> Integers(size_t n, unsigned bits, uint64_t seed) {
 
 const size_t kLengths[] = {0, 1, 7, 8, 9, 31, 32, 33, 100, 128, 1000, 4099, 300001};
 
-// Runs baseline and source of a primitive on one input; both must give `expected`, and the input again where there is an inverse.
-void CheckPrimitive(const std::string& name, const szarena_problem& problem, const Bytes& input, const Bytes& expected,
-                    size_t capacity, bool has_inverse) {
+// Runs baseline and source of a primitive on one input; both must give `expected`, and the input
+// again where there is an inverse.
+void CheckPrimitive(const std::string& name, const szarena_problem& problem, const Bytes& input,
+                    const Bytes& expected, size_t capacity, bool has_inverse) {
   // The baseline also as a machine with AVX2 alone builds it.
   std::vector<std::pair<std::string, std::string>> builds;
   for (const std::string& folder : CandidateFolders(name)) builds.emplace_back(folder, "native");
@@ -352,8 +386,9 @@ void CheckPrimitive(const std::string& name, const szarena_problem& problem, con
     const Candidate& candidate = Candidate::Of(folder, false, march);
     ASSERT_TRUE(candidate.library.ok() && candidate.workspace && candidate.forward) << folder;
     ASSERT_EQ(candidate.backward != nullptr, has_inverse) << folder;
-    std::string what = fmt::format("{} n {} dims {}x{}x{} threads {}", folder, problem.n, problem.dims[0], problem.dims[1],
-                                   problem.dims[2], problem.threads);
+    std::string what =
+        fmt::format("{} n {} dims {}x{}x{} threads {}", folder, problem.n, problem.dims[0],
+                    problem.dims[1], problem.dims[2], problem.threads);
     Bytes payload = candidate.Forward(problem, input, capacity, what);
     ASSERT_TRUE(payload == expected) << what;
     if (!has_inverse) continue;
@@ -366,7 +401,8 @@ void CheckPrimitive(const std::string& name, const szarena_problem& problem, con
 TEST(PrimitiveCandidates, Quantize) {
   for (const Case& item : CompressorCases()) {
     field::Field f = *field::Generate(item.spec, 1);
-    szarena_problem problem = Problem(f.size(), f.dtype() == field::DType::kF32 ? SZARENA_F32 : SZARENA_F64, item.bound);
+    szarena_problem problem =
+        Problem(f.size(), f.dtype() == field::DType::kF32 ? SZARENA_F32 : SZARENA_F64, item.bound);
     problem.threads = item.threads;
     std::vector<int32_t> codes(f.size());
     std::vector<uint8_t> bitmap((f.size() + 7) / 8);
@@ -392,8 +428,16 @@ TEST(PrimitiveCandidates, Quantize) {
 }
 
 TEST(PrimitiveCandidates, Lorenzo) {
-  for (const field::Dims& dims : std::vector<field::Dims>{{1, 1, 0}, {1, 1, 1}, {1, 1, 1000}, {1, 1, 300001}, {1, 30, 1},
-                                                          {1, 17, 33}, {5, 7, 9}, {40, 1, 1}, {3, 400, 211}, {1, 2, 150000}}) {
+  for (const field::Dims& dims : std::vector<field::Dims>{{1, 1, 0},
+                                                          {1, 1, 1},
+                                                          {1, 1, 1000},
+                                                          {1, 1, 300001},
+                                                          {1, 30, 1},
+                                                          {1, 17, 33},
+                                                          {5, 7, 9},
+                                                          {40, 1, 1},
+                                                          {3, 400, 211},
+                                                          {1, 2, 150000}}) {
     const size_t nz = dims[0], ny = dims[1], nx = dims[2];
     for (unsigned bits : {4u, 31u}) {
       std::vector<int32_t> values = Integers(nz * ny * nx, bits, nx);
@@ -413,7 +457,8 @@ TEST(PrimitiveCandidates, Lorenzo) {
       for (size_t d = 0; d < 3; ++d) problem.dims[d] = dims[d];
       for (uint32_t threads : {1u, 3u}) {
         problem.threads = threads;
-        CheckPrimitive("lorenzo", problem, BytesOf(values), BytesOf(expected), 4 * values.size() + 4096, true);
+        CheckPrimitive("lorenzo", problem, BytesOf(values), BytesOf(expected),
+                       4 * values.size() + 4096, true);
       }
     }
   }
@@ -424,11 +469,13 @@ TEST(PrimitiveCandidates, Histogram) {
     for (uint32_t bins : {1u, 64u, 1000u, 65536u}) {
       std::vector<int32_t> values = Integers(n, bins == 65536 ? 31 : 9, n);
       std::vector<uint32_t> expected(bins + 1);
-      for (int32_t v : values) ++expected[v < 0 || v >= static_cast<int64_t>(bins) ? bins : static_cast<uint32_t>(v)];
+      for (int32_t v : values)
+        ++expected[v < 0 || v >= static_cast<int64_t>(bins) ? bins : static_cast<uint32_t>(v)];
       szarena_problem problem = Problem(n, SZARENA_F32, 1);
       problem.bins = bins;
       problem.threads = 1 + bins % 3;
-      CheckPrimitive("histogram", problem, BytesOf(values), BytesOf(expected), 4 * expected.size() + 4096, false);
+      CheckPrimitive("histogram", problem, BytesOf(values), BytesOf(expected),
+                     4 * expected.size() + 4096, false);
     }
   }
 }
@@ -441,7 +488,8 @@ TEST(PrimitiveCandidates, Bitpack) {
       std::vector<double> reals(values.begin(), values.end());
       codec::szp::Params params{0.5, codec::szp::Mode::kFixed, 1024};
       Bytes expected(*codec::szp::MaxPayloadSize(n, codec::DType::kF64, params));
-      expected.resize(*codec::szp::ReferenceCompress(codec::ArrayOf(std::span<const double>(reals)), params, expected));
+      expected.resize(*codec::szp::ReferenceCompress(codec::ArrayOf(std::span<const double>(reals)),
+                                                     params, expected));
       szarena_problem problem = Problem(n, SZARENA_F32, 1);
       problem.block_size = 32;
       problem.pad_blocks = 1024;
@@ -481,7 +529,8 @@ TEST(PrimitiveCandidates, Scan) {
     for (uint32_t threads : {1u, 3u}) {
       szarena_problem problem = Problem(n, SZARENA_F32, 1);
       problem.threads = threads;
-      CheckPrimitive("scan", problem, BytesOf(values), BytesOf(expected), 8 * (n + 1) + 4096, false);
+      CheckPrimitive("scan", problem, BytesOf(values), BytesOf(expected), 8 * (n + 1) + 4096,
+                     false);
     }
   }
 }
@@ -492,7 +541,8 @@ void CheckLeadingBytes(size_t n, uint32_t dtype, uint32_t threads) {
   std::vector<Word> words(n);
   // Neighbours that share any number of leading bytes, all of them at times.
   for (size_t i = 0; i < n; ++i) {
-    const Word fresh = static_cast<Word>(rng.Bits(2 * i)) >> (rng.Bits(2 * i + 1) % (8 * sizeof(Word)));
+    const Word fresh =
+        static_cast<Word>(rng.Bits(2 * i)) >> (rng.Bits(2 * i + 1) % (8 * sizeof(Word)));
     words[i] = (i > 0 ? words[i - 1] : 0) ^ (rng.Bits(i) % 5 == 0 ? 0 : fresh);
   }
   std::vector<uint8_t> expected((n + 3) / 4);
@@ -508,7 +558,8 @@ void CheckLeadingBytes(size_t n, uint32_t dtype, uint32_t threads) {
   szarena_problem problem = Problem(n, dtype, 1);
   problem.block_size = 128;
   problem.threads = threads;
-  CheckPrimitive("leading-bytes", problem, BytesOf(words), BytesOf(expected), expected.size() + 4096, false);
+  CheckPrimitive("leading-bytes", problem, BytesOf(words), BytesOf(expected),
+                 expected.size() + 4096, false);
 }
 
 TEST(PrimitiveCandidates, LeadingBytes) {

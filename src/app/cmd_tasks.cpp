@@ -43,7 +43,8 @@ Result<ExitCode> PrintTasks(const TasksOptions& options) {
   SZARENA_TRY(const std::string root, task::FindRoot());
   if (options.task.empty()) {
     if (!options.target.empty() || !options.tier.empty()) {
-      return Fail(ErrorCode::kInvalidArgument, "a prompt needs a task: expected szarena tasks TASK");
+      return Fail(ErrorCode::kInvalidArgument,
+                  "a prompt needs a task: expected szarena tasks TASK");
     }
     return PrintAll(root, options.json);
   }
@@ -98,8 +99,9 @@ Result<ExitCode> MakeTask(const std::string& name) {
 }  // namespace
 
 void AddTasks(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("tasks", "Tasks, targets, tiers; with --target and --tier the "
-                                              "prompt exactly as an agent gets it");
+  auto* command = app.add_subcommand("tasks",
+                                     "Tasks, targets, tiers; with --target and --tier the "
+                                     "prompt exactly as an agent gets it");
   auto options = std::make_shared<TasksOptions>();
   command->add_option("task", options->task, "Show this task");
   command->add_option("--target", options->target, "cpu, cuda or cerebras");

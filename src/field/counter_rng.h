@@ -18,7 +18,8 @@ class CounterRng {
   }
   // In [-1, 1).
   double Signed(uint64_t counter) const { return 2 * Uniform(counter) - 1; }
-  // Close to a standard normal: the sum of twelve 16-bit uniforms (so never beyond +-6). Exact sums.
+  // Close to a standard normal: the sum of twelve 16-bit uniforms (so never beyond +-6). Exact
+  // sums.
   double Normal(uint64_t counter) const {
     uint64_t sum = 0;
     for (uint64_t part = 0; part < 3; ++part) {

@@ -56,8 +56,9 @@ Result<Dims> ParseDims(std::string_view text) {
     auto [next, code] = std::from_chars(at, end, value);
     bool separator = next != end && (*next == 'x' || *next == ',');
     if (code != std::errc() || (next != end && !separator)) {
-      return Fail(ErrorCode::kInvalidArgument,
-                  fmt::format("bad dimensions '{}': expected 1 to 3 sizes such as 20x180x360", text));
+      return Fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format("bad dimensions '{}': expected 1 to 3 sizes such as 20x180x360", text));
     }
     dims.push_back(value);
     if (next == end) break;
@@ -125,7 +126,8 @@ Result<Pages> Pages::MapFile(const std::string& path) {
 }
 
 Pages::Pages(Pages&& other) noexcept
-    : base_(std::exchange(other.base_, nullptr)), size_bytes_(std::exchange(other.size_bytes_, 0)) {}
+    : base_(std::exchange(other.base_, nullptr)),
+      size_bytes_(std::exchange(other.size_bytes_, 0)) {}
 
 Pages& Pages::operator=(Pages&& other) noexcept {
   std::swap(base_, other.base_);

@@ -27,14 +27,17 @@ constexpr DType kDTypeOf = std::is_same_v<T, float> ? DType::kF32 : DType::kF64;
 // Slowest dimension first. A valid shape has 1 to 3 entries; 0 elements are allowed.
 using Dims = std::vector<size_t>;
 
-// Elements of a shape; an error where it has no or too many dimensions, or more bytes than can be addressed.
+// Elements of a shape; an error where it has no or too many dimensions, or more bytes than can be
+// addressed.
 Result<size_t> ElementCount(const Dims& dims);
-std::string DimsToString(const Dims& dims);           // "20x180x360"
-Result<Dims> ParseDims(std::string_view text);        // "20x180x360" or "20,180,360"
-// More than three dimensions become three: the leading ones are multiplied together. None become {1}.
+std::string DimsToString(const Dims& dims);     // "20x180x360"
+Result<Dims> ParseDims(std::string_view text);  // "20x180x360" or "20,180,360"
+// More than three dimensions become three: the leading ones are multiplied together. None become
+// {1}.
 Result<Dims> FoldDims(const std::vector<size_t>& dims);
 
-// Pages of memory with nobody else's hand on them: anonymous, or a private copy-on-write view of a file.
+// Pages of memory with nobody else's hand on them: anonymous, or a private copy-on-write view of a
+// file.
 class Pages {
  public:
   Pages() = default;
@@ -60,7 +63,8 @@ class Field {
   Field() = default;  // 0 elements of f32
 
   static Result<Field> Allocate(DType dtype, Dims dims);  // zero-filled
-  // A view of `pages` from `offset_bytes` on, which must be aligned and leave room for all elements.
+  // A view of `pages` from `offset_bytes` on, which must be aligned and leave room for all
+  // elements.
   static Result<Field> Adopt(Pages pages, size_t offset_bytes, DType dtype, Dims dims);
   Result<Field> Clone() const;
 

@@ -36,8 +36,8 @@ constexpr std::array kGenerators = {
     GeneratorInfo{GeneratorKind::kRamp, "ramp", "rises from 0 to 1 along the flat index", false},
     GeneratorInfo{GeneratorKind::kNoise, "noise", "uniform in [-1, 1)", false},
     GeneratorInfo{GeneratorKind::kNormal, "normal", "about standard normal", false},
-    GeneratorInfo{GeneratorKind::kNonfinite, "nonfinite", "smooth with NaN and infinities sprinkled",
-                  false},
+    GeneratorInfo{GeneratorKind::kNonfinite, "nonfinite",
+                  "smooth with NaN and infinities sprinkled", false},
     GeneratorInfo{GeneratorKind::kDenormal, "denormal", "subnormals and zeros of both signs", true},
     GeneratorInfo{GeneratorKind::kHuge, "huge", "finite values of every exponent", true},
     GeneratorInfo{GeneratorKind::kOffset, "offset", "small variations on a large offset", false},
@@ -111,8 +111,12 @@ class Filler {
   void FillReal(size_t begin, std::span<double> out) const {
     switch (spec_.kind) {
       case GeneratorKind::kSmooth:
-      case GeneratorKind::kNonfinite: waves_.Fill(begin, out); return;
-      case GeneratorKind::kTurbulence: noise_.Fill(begin, out); return;
+      case GeneratorKind::kNonfinite:
+        waves_.Fill(begin, out);
+        return;
+      case GeneratorKind::kTurbulence:
+        noise_.Fill(begin, out);
+        return;
       case GeneratorKind::kFronts:
         noise_.Fill(begin, out);
         for (double& v : out) v = Ridge(v);
@@ -129,7 +133,8 @@ class Filler {
       case GeneratorKind::kZero:
       case GeneratorKind::kDenormal:
       case GeneratorKind::kHuge:
-      case GeneratorKind::kEdges: break;
+      case GeneratorKind::kEdges:
+        break;
     }
     SZARENA_CHECK(false, "not a real-valued generator");
   }
@@ -145,7 +150,8 @@ class Filler {
     switch (spec_.kind) {
       case GeneratorKind::kParticles: {
         uint64_t cluster = i / 256;
-        double centre = 64 * groups_.Uniform(2 * (cluster / 64)) + 2 * groups_.Signed(2 * cluster + 1);
+        double centre =
+            64 * groups_.Uniform(2 * (cluster / 64)) + 2 * groups_.Signed(2 * cluster + 1);
         double radius = 1.0 / static_cast<double>(1 + (choices_.Bits(cluster) & 63));
         return centre + radius * values_.Normal(i);
       }
@@ -154,11 +160,16 @@ class Filler {
         if (groups_.Bits(run / 8) & 1) run = run / 8 + (uint64_t{1} << 62);
         return static_cast<double>(values_.Bits(run) % 17) * 0.125;
       }
-      case GeneratorKind::kRamp: return static_cast<double>(i) / static_cast<double>(count_);
-      case GeneratorKind::kNoise: return values_.Signed(i);
-      case GeneratorKind::kNormal: return values_.Normal(i);
-      case GeneratorKind::kOffset: return 1048576.0 + 4 * values_.Normal(i);
-      default: return 1;  // kConstant
+      case GeneratorKind::kRamp:
+        return static_cast<double>(i) / static_cast<double>(count_);
+      case GeneratorKind::kNoise:
+        return values_.Signed(i);
+      case GeneratorKind::kNormal:
+        return values_.Normal(i);
+      case GeneratorKind::kOffset:
+        return 1048576.0 + 4 * values_.Normal(i);
+      default:
+        return 1;  // kConstant
     }
   }
 
@@ -168,13 +179,15 @@ class Filler {
       case GeneratorKind::kDenormal:
         if (choices_.Bits(i) % 8 == 0) return bits & B::kSign;
         // A random number of leading zeros, so that every size of subnormal occurs.
-        return (bits & B::kSign) | ((bits & ((U{1} << B::kMantissa) - 1)) >>
-                                    (choices_.Bits(i) / 8 % B::kMantissa));
+        return (bits & B::kSign) |
+               ((bits & ((U{1} << B::kMantissa) - 1)) >> (choices_.Bits(i) / 8 % B::kMantissa));
       case GeneratorKind::kHuge:
         if ((bits & B::kInf) == B::kInf) bits &= ~(U{1} << B::kMantissa);
         return bits;
-      case GeneratorKind::kEdges: return EdgeBits(i);
-      default: return 0;  // kZero
+      case GeneratorKind::kEdges:
+        return EdgeBits(i);
+      default:
+        return 0;  // kZero
     }
   }
 
@@ -183,11 +196,11 @@ class Filler {
     constexpr std::array<U, 16> kEdges = {
         0,
         B::kSign,
-        1,                                     // smallest subnormal
-        (U{1} << B::kMantissa) - 1,            // largest subnormal
-        U{1} << B::kMantissa,                  // smallest normal
-        B::kInf - 1,                           // largest finite
-        B::kSign | (B::kInf - 1),              // most negative finite
+        1,                           // smallest subnormal
+        (U{1} << B::kMantissa) - 1,  // largest subnormal
+        U{1} << B::kMantissa,        // smallest normal
+        B::kInf - 1,                 // largest finite
+        B::kSign | (B::kInf - 1),    // most negative finite
         kOne,
         B::kSign | kOne,
         kOne + 1,
@@ -209,12 +222,24 @@ class Filler {
       U payload = (random >> 8 & (B::kQuiet - 1)) | 1;
       U bits = B::kInf;
       switch (random % 6) {
-        case 0: bits = B::kInf; break;
-        case 1: bits = B::kSign | B::kInf; break;
-        case 2: bits = B::kInf | B::kQuiet; break;
-        case 3: bits = B::kSign | B::kInf | B::kQuiet; break;
-        case 4: bits = B::kInf | B::kQuiet | payload; break;
-        default: bits = B::kInf | payload; break;  // signalling
+        case 0:
+          bits = B::kInf;
+          break;
+        case 1:
+          bits = B::kSign | B::kInf;
+          break;
+        case 2:
+          bits = B::kInf | B::kQuiet;
+          break;
+        case 3:
+          bits = B::kSign | B::kInf | B::kQuiet;
+          break;
+        case 4:
+          bits = B::kInf | B::kQuiet | payload;
+          break;
+        default:
+          bits = B::kInf | payload;
+          break;  // signalling
       }
       out[i] = std::bit_cast<T>(bits);
     }
@@ -268,8 +293,8 @@ Result<GeneratorKind> ParseGeneratorKind(std::string_view name) {
 
 std::string GeneratorSpec::ToString() const {
   const GeneratorSpec defaults;
-  std::string text = fmt::format("gen:{}:seed={}:dims={}", GeneratorName(kind), seed,
-                                 DimsToString(dims));
+  std::string text =
+      fmt::format("gen:{}:seed={}:dims={}", GeneratorName(kind), seed, DimsToString(dims));
   if (dtype != defaults.dtype) text += fmt::format(":dtype={}", DTypeName(dtype));
   if (scale != defaults.scale) text += fmt::format(":scale={}", scale);
   if (offset != defaults.offset) text += fmt::format(":offset={}", offset);

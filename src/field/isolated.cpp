@@ -67,8 +67,8 @@ int Child(int fd, unsigned cpu_seconds, const std::function<Result<Field>()>& re
     if (!WriteAt(fd, result->bytes().data(), result->size_bytes(), kReportBytes)) return 1;
   } else {
     report.code = result.error().code;
-    report.message_bytes = static_cast<uint32_t>(
-        std::min(result.error().message.size(), sizeof report.message));
+    report.message_bytes =
+        static_cast<uint32_t>(std::min(result.error().message.size(), sizeof report.message));
     std::memcpy(report.message, result.error().message.data(), report.message_bytes);
   }
   return WriteAt(fd, &report, sizeof report, 0) ? 0 : 1;

@@ -12,7 +12,8 @@ inline std::mutex& LibraryLock() {
   return lock;
 }
 
-// Keeps HDF5 from printing its error stack; our own Error says what failed. Call with the lock held.
+// Keeps HDF5 from printing its error stack; our own Error says what failed. Call with the lock
+// held.
 void SilenceHdf5();
 
 // Processor time that a reader of so many bytes may take, generously.

@@ -166,9 +166,9 @@ std::vector<std::string> RealNames(const Header& header) {
 
 Result<Header> ParseHeader(std::span<const std::byte> file, const std::string& path) {
   if (auto header = Parser(file).Parse()) return *std::move(header);
-  return Fail(ErrorCode::kCorrupt,
-              fmt::format("'{}' is not a readable NetCDF file: its header is cut off or malformed",
-                          path));
+  return Fail(
+      ErrorCode::kCorrupt,
+      fmt::format("'{}' is not a readable NetCDF file: its header is cut off or malformed", path));
 }
 
 // Bytes from one record to the next: all record variables, each padded to 4 bytes unless alone.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Own reader of the classic netCDF formats ("CDF" and version 1, 2 or 5). The netCDF library crashes
-// on malformed headers of these and gives zeros for what a truncated file lacks; this does neither.
+// Own reader of the classic netCDF formats ("CDF" and version 1, 2 or 5). The netCDF library
+// crashes on malformed headers of these and gives zeros for what a truncated file lacks; this does
+// neither.
 #pragma once
 
 #include <cstddef>

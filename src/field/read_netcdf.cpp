@@ -21,8 +21,8 @@ class NetcdfFile {
     int id = -1;
     int status = nc_open(path.c_str(), NC_NOWRITE, &id);
     if (status != NC_NOERR) {
-      return Fail(ErrorCode::kCorrupt, fmt::format("'{}' is not a readable NetCDF file: {}", path,
-                                                   nc_strerror(status)));
+      return Fail(ErrorCode::kCorrupt,
+                  fmt::format("'{}' is not a readable NetCDF file: {}", path, nc_strerror(status)));
     }
     return NetcdfFile(id);
   }
@@ -81,9 +81,9 @@ Result<Field> ReadThroughLibrary(const std::string& path, const std::string& var
   };
   int id = -1;
   if (variable.empty() || nc_inq_varid(file.id(), variable.c_str(), &id) != NC_NOERR) {
-    return Fail(ErrorCode::kNotFound, fmt::format("no variable '{}' in '{}': expected one of {}",
-                                                  variable, path,
-                                                  fmt::join(file.Variables(), ", ")));
+    return Fail(ErrorCode::kNotFound,
+                fmt::format("no variable '{}' in '{}': expected one of {}", variable, path,
+                            fmt::join(file.Variables(), ", ")));
   }
   nc_type type = NC_NAT;
   int rank = 0;

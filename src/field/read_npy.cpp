@@ -151,17 +151,18 @@ Result<Field> ReadNpy(const std::string& path) {
   if (version < 1 || version > 3) return bad(fmt::format("unknown format version {}", version));
   size_t prefix = version == 1 ? 10 : 12;
   if (pages.size() < prefix) return bad("the header is cut off");
-  size_t header_bytes = version == 1 ? LoadLe<uint16_t>(pages.data() + 8)
-                                     : LoadLe<uint32_t>(pages.data() + 8);
+  size_t header_bytes =
+      version == 1 ? LoadLe<uint16_t>(pages.data() + 8) : LoadLe<uint32_t>(pages.data() + 8);
   if (pages.size() - prefix < header_bytes) return bad("the header is cut off");
-  auto header = HeaderParser(std::string_view(
-                    reinterpret_cast<const char*>(pages.data()) + prefix, header_bytes)).Parse();
+  auto header = HeaderParser(std::string_view(reinterpret_cast<const char*>(pages.data()) + prefix,
+                                              header_bytes))
+                    .Parse();
   if (!header) return bad("the header is not a dictionary of descr, fortran_order and shape");
   auto element = ParseDescr(header->descr);
   if (!element) {
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' holds elements of type '{}': expected f4 or f8", path,
-                            header->descr));
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("'{}' holds elements of type '{}': expected f4 or f8", path, header->descr));
   }
   bool fortran = header->fortran_order && header->shape.size() > 1;
   if (fortran && header->shape.size() > 3) {
@@ -170,7 +171,8 @@ Result<Field> ReadNpy(const std::string& path) {
                             header->shape.size()));
   }
   auto folded = FoldDims(header->shape);
-  if (!folded) return WithContext(std::move(folded).error(), fmt::format("while reading '{}'", path));
+  if (!folded)
+    return WithContext(std::move(folded).error(), fmt::format("while reading '{}'", path));
   Dims dims = *std::move(folded);
   SZARENA_TRY(size_t count, ElementCount(dims));
   size_t offset = prefix + header_bytes;

@@ -18,7 +18,8 @@ Result<Field> ReadRaw(const std::string& path, DType dtype, const Dims& dims) {
   return Field::Adopt(std::move(pages), 0, dtype, dims);
 }
 
-// Layout: lat0, lon0, dlat, dlon (f64), rows, columns (i32), then rows * columns f32, all big-endian.
+// Layout: lat0, lon0, dlat, dlon (f64), rows, columns (i32), then rows * columns f32, all
+// big-endian.
 Result<Field> ReadGtx(const std::string& path) {
   constexpr size_t kHeaderBytes = 40;
   SZARENA_TRY(Pages pages, Pages::MapFile(path));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Readers of array files. Each names the file, the variable and what was expected when it fails,
-// and refuses what it would otherwise have to guess (element types other than f32/f64, short files).
+// and refuses what it would otherwise have to guess (element types other than f32/f64, short
+// files).
 #pragma once
 
 #include <string>
@@ -9,7 +10,8 @@
 
 namespace szarena::field {
 
-// Little-endian values and nothing else; the size must be exactly that of `dims`. Mapped, not copied.
+// Little-endian values and nothing else; the size must be exactly that of `dims`. Mapped, not
+// copied.
 Result<Field> ReadRaw(const std::string& path, DType dtype, const Dims& dims);
 
 // NumPy .npy, format versions 1 to 3, f4 and f8 in either byte order. A Fortran-ordered array is

@@ -109,8 +109,9 @@ TEST(NpyTest, VersionsOrdersAndLayouts) {
     StoreLe(&fortran[4 * (i % 3 * 2 + i / 3)], value);
   }
   for (int version : {1, 2, 3}) {
-    WriteText(folder / "a.npy",
-              Npy(version, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", little));
+    WriteText(
+        folder / "a.npy",
+        Npy(version, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", little));
     ExpectSame(*ReadNpy(folder / "a.npy"), expected);
   }
   WriteText(folder / "b.npy",
@@ -123,8 +124,8 @@ TEST(NpyTest, VersionsOrdersAndLayouts) {
 
 TEST(NpyTest, ScalarAndFourDimensions) {
   TempFolder folder;
-  WriteText(folder / "s.npy", Npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': ()}",
-                                  std::string(4, '\0')));
+  WriteText(folder / "s.npy",
+            Npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': ()}", std::string(4, '\0')));
   EXPECT_EQ(ReadNpy(folder / "s.npy")->dims(), (Dims{1}));
   WriteText(folder / "4.npy",
             Npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2, 1, 3)}",
@@ -140,8 +141,10 @@ TEST(NpyTest, RefusesWhatItCannotRead) {
        {std::string(), std::string("\x93NUMPY"), std::string("hello, world, not an array"),
         Npy(4, good, data), Npy(1, good, data + "x"), Npy(1, good, data.substr(1)),
         Npy(1, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3)}", data),
-        Npy(1, "{'descr': '<f4', 'fortran_order': False}", data), Npy(1, "{", data), Npy(1, "", data),
-        Npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999)}", data),
+        Npy(1, "{'descr': '<f4', 'fortran_order': False}", data), Npy(1, "{", data),
+        Npy(1, "", data),
+        Npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999)}",
+            data),
         Npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (-2, 3)}", data),
         Npy(1, "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2, 3)}", data)}) {
     WriteText(folder / "bad.npy", text);

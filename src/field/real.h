@@ -17,10 +17,10 @@ struct RealField {
   std::string_view path;         // where that package puts it
   std::string_view variable;     // empty for GTX
   DType dtype;
-  size_t dims[3];                // unused trailing entries 0
-  std::string_view sha256;       // first 16 hexadecimal digits of the file's
+  size_t dims[3];           // unused trailing entries 0
+  std::string_view sha256;  // first 16 hexadecimal digits of the file's
   bool has_missing;
-  bool is_gradient;              // derived in f64: |gradient| along the last two dimensions
+  bool is_gradient;  // derived in f64: |gradient| along the last two dimensions
 
   Dims shape() const;
 };

@@ -20,7 +20,7 @@ struct Option {
   std::string_view key, value;
 };
 
-constexpr std::string_view kOptionKeys[] = {"seed", "dims",   "dtype", "scale",
+constexpr std::string_view kOptionKeys[] = {"seed",   "dims", "dtype",  "scale",
                                             "offset", "rate", "missing"};
 
 template <typename T>
@@ -139,9 +139,9 @@ Result<void> ApplyFile(FieldSpec& spec, const Option& option) {
 
 Result<Field> LoadRaw(const FieldSpec& spec) {
   if (!spec.dtype) {
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' does not say its element type: add :dtype=f32 or :dtype=f64",
-                            spec.path));
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("'{}' does not say its element type: add :dtype=f32 or :dtype=f64", spec.path));
   }
   if (spec.dims) return ReadRaw(spec.path, *spec.dtype, *spec.dims);
   SZARENA_TRY(Pages pages, Pages::MapFile(spec.path));
@@ -160,12 +160,18 @@ Result<Field> LoadStored(const FieldSpec& spec) {
       SZARENA_TRY(const RealField* real, FindRealField(spec.path));
       return LoadReal(*real);
     }
-    case Kind::kNpy: return ReadNpy(spec.path);
-    case Kind::kNetcdf: return ReadNetcdf(spec.path, spec.variable);
-    case Kind::kHdf5: return ReadHdf5(spec.path, spec.variable);
-    case Kind::kGtx: return ReadGtx(spec.path);
-    case Kind::kRaw: return LoadRaw(spec);
-    case Kind::kGenerator: break;
+    case Kind::kNpy:
+      return ReadNpy(spec.path);
+    case Kind::kNetcdf:
+      return ReadNetcdf(spec.path, spec.variable);
+    case Kind::kHdf5:
+      return ReadHdf5(spec.path, spec.variable);
+    case Kind::kGtx:
+      return ReadGtx(spec.path);
+    case Kind::kRaw:
+      return LoadRaw(spec);
+    case Kind::kGenerator:
+      break;
   }
   return Generate(spec.generator);
 }
@@ -187,8 +193,7 @@ Result<FieldSpec> FieldSpec::Parse(std::string_view text) {
       has_dims |= option.key == "dims";
     }
     if (!has_dims) {
-      return Fail(ErrorCode::kInvalidArgument,
-                  fmt::format("'{}' has no shape: add :dims=…", text));
+      return Fail(ErrorCode::kInvalidArgument, fmt::format("'{}' has no shape: add :dims=…", text));
     }
     return spec;
   }

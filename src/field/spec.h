@@ -24,12 +24,12 @@ struct FieldSpec {
   enum class Kind : uint8_t { kGenerator, kReal, kRaw, kNpy, kNetcdf, kHdf5, kGtx };
 
   Kind kind = Kind::kGenerator;
-  GeneratorSpec generator;          // kGenerator
-  std::string path;                 // a file, or the name of a real field
-  std::string variable;             // kNetcdf, kHdf5
-  std::optional<DType> dtype;       // other than kGenerator
-  std::optional<Dims> dims;         // kRaw
-  std::optional<double> missing;    // replaces missing values
+  GeneratorSpec generator;        // kGenerator
+  std::string path;               // a file, or the name of a real field
+  std::string variable;           // kNetcdf, kHdf5
+  std::optional<DType> dtype;     // other than kGenerator
+  std::optional<Dims> dims;       // kRaw
+  std::optional<double> missing;  // replaces missing values
 
   static Result<FieldSpec> Parse(std::string_view text);
   std::string ToString() const;  // parses to an equal spec

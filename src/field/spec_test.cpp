@@ -16,12 +16,12 @@ namespace {
 using testing::HasSubstr;
 
 TEST(SpecTest, PrintsWhatItParses) {
-  for (const char* text : {"gen:smooth:seed=1:dims=64x64",
-                           "gen:nonfinite:seed=9:dims=7:dtype=f64:scale=2.5:offset=-1:rate=0.5",
-                           "real:etopo5", "real:levitus-temp:dtype=f64:missing=0",
-                           "dir/file.nc:VAR", "file.h5:/group/data set", "a.npy:dtype=f64",
-                           "with:colon.npy", "raw.bin:dims=3x4:dtype=f32", "x.f32:dtype=f32",
-                           "geoid.gtx"}) {
+  for (const char* text :
+       {"gen:smooth:seed=1:dims=64x64",
+        "gen:nonfinite:seed=9:dims=7:dtype=f64:scale=2.5:offset=-1:rate=0.5", "real:etopo5",
+        "real:levitus-temp:dtype=f64:missing=0", "dir/file.nc:VAR", "file.h5:/group/data set",
+        "a.npy:dtype=f64", "with:colon.npy", "raw.bin:dims=3x4:dtype=f32", "x.f32:dtype=f32",
+        "geoid.gtx"}) {
     auto spec = FieldSpec::Parse(text);
     ASSERT_TRUE(spec.has_value()) << text << ": " << spec.error().message;
     EXPECT_EQ(spec->ToString(), text);
@@ -33,11 +33,18 @@ TEST(SpecTest, RefusesWithAReason) {
     const char* text;
     const char* reason;
   };
-  for (const Case& c : {Case{"", "empty"}, {"gen:smooth", "dims"}, {"gen:nope:dims=3", "expected one of"},
-                        {"gen:smooth:dims=3:missing=1", "missing"}, {"gen:smooth:dims=3x", "dimensions"},
-                        {"gen:smooth:dims=3:seed=x", "number"}, {"gen:smooth:dims=3:dims=4", "twice"},
-                        {"real:nope", "expected one of"}, {"a.nc", "VARIABLE"}, {"a.nc:", "VARIABLE"},
-                        {"a.f32:dtype=f64", "by its name"}, {"a.npy:dims=3", "dims"},
+  for (const Case& c : {Case{"", "empty"},
+                        {"gen:smooth", "dims"},
+                        {"gen:nope:dims=3", "expected one of"},
+                        {"gen:smooth:dims=3:missing=1", "missing"},
+                        {"gen:smooth:dims=3x", "dimensions"},
+                        {"gen:smooth:dims=3:seed=x", "number"},
+                        {"gen:smooth:dims=3:dims=4", "twice"},
+                        {"real:nope", "expected one of"},
+                        {"a.nc", "VARIABLE"},
+                        {"a.nc:", "VARIABLE"},
+                        {"a.f32:dtype=f64", "by its name"},
+                        {"a.npy:dims=3", "dims"},
                         {"real:etopo5:dims=3", "dims"}}) {
     auto spec = FieldSpec::Parse(c.text);
     ASSERT_FALSE(spec.has_value()) << c.text;

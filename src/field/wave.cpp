@@ -29,8 +29,10 @@ double SinTurns(double turns) {
   double x = t * 6.283185307179586476925;
   double s = x * x;
   // Taylor to x^13: at pi/2 the first term left out is below 7e-10 of a turn's sine.
-  return x * (1 + s * (-1.0 / 6 + s * (1.0 / 120 + s * (-1.0 / 5040 + s * (1.0 / 362880 +
-              s * (-1.0 / 39916800 + s * (1.0 / 6227020800.0)))))));
+  return x * (1 + s * (-1.0 / 6 +
+                       s * (1.0 / 120 + s * (-1.0 / 5040 + s * (1.0 / 362880 +
+                                                                s * (-1.0 / 39916800 +
+                                                                     s * (1.0 / 6227020800.0)))))));
 }
 
 Waves::Waves(const Dims& dims, uint64_t seed) {
@@ -91,8 +93,8 @@ void LatticeNoise::Fill(size_t begin, std::span<double> out) const {
     nodes.resize(last - first + 1);
     for (size_t k = 0; k < nodes.size(); ++k) {
       auto corner = [&](uint64_t dz, uint64_t dy) {
-        uint64_t counter = first + k + (iy + dy) * 0x9E3779B97F4A7C15u +
-                           (iz + dz) * 0xC2B2AE3D27D4EB4Fu;
+        uint64_t counter =
+            first + k + (iy + dy) * 0x9E3779B97F4A7C15u + (iz + dz) * 0xC2B2AE3D27D4EB4Fu;
         return octave.lattice.Signed(counter);
       };
       double low = corner(0, 0), high = corner(1, 0);

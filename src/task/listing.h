@@ -10,8 +10,9 @@
 
 namespace szarena::task {
 
-// name, description, targets {cpu|cuda|cerebras: {contract, baseline, ladder [directories]}}, tiers,
-// fields, ratio_rule and what else the task file says. A target without baseline has null there.
+// name, description, targets {cpu|cuda|cerebras: {contract, baseline, ladder [directories]}},
+// tiers, fields, ratio_rule and what else the task file says. A target without baseline has null
+// there.
 data::Json TaskJson(const Task& task);
 
 // A short text about one task.

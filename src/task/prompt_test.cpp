@@ -33,7 +33,8 @@ TEST(PromptTest, TiersAddAndNeverLeakUpwards) {
     Task task = *LoadTask(kRoot, name);
     for (Target target : kTargets) {
       std::string suffix = std::string(TargetName(target)) + ".md";
-      std::vector<std::string> knowledgeable = Lines(kRoot + "/tasks/prompt/architecture_" + suffix);
+      std::vector<std::string> knowledgeable =
+          Lines(kRoot + "/tasks/prompt/architecture_" + suffix);
       for (const auto& line : Lines(task.folder + "/parallelism.md")) knowledgeable.push_back(line);
       std::vector<std::string> expert = Lines(task.folder + "/expert_" + suffix);
       for (Tier tier : kTiers) {

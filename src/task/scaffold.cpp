@@ -25,8 +25,8 @@ Result<void> MakeFolder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (!error) return {};
-  return Fail(ErrorCode::kIo, fmt::format("cannot make folder '{}': {}", folder.string(),
-                                          error.message()));
+  return Fail(ErrorCode::kIo,
+              fmt::format("cannot make folder '{}': {}", folder.string(), error.message()));
 }
 
 // Copies every file below `from`, with {{NAME}} replaced.
@@ -50,14 +50,13 @@ Result<void> CopyTree(const fs::path& from, const fs::path& to, std::string_view
 }  // namespace
 
 Result<std::string> NewTask(const std::string& root, std::string_view name) {
-  bool good = !name.empty() && name.size() <= 40 &&
-              std::ranges::all_of(name, [](char c) {
-                return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-              });
+  bool good = !name.empty() && name.size() <= 40 && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
   if (!good) {
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("bad task name '{}': expected lower-case letters, digits and hyphens",
-                            name));
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("bad task name '{}': expected lower-case letters, digits and hyphens", name));
   }
   fs::path folder = fs::path(root) / "tasks" / name;
   std::error_code ignored;

@@ -19,7 +19,8 @@ const std::string kSource = SZARENA_SOURCE_DIR;
 
 TEST(NewTaskTest, LoadsAtOnceAndComposesEveryTier) {
   SmallRoot root;
-  fs::copy(kSource + "/tasks/template", root.path() + "/tasks/template", fs::copy_options::recursive);
+  fs::copy(kSource + "/tasks/template", root.path() + "/tasks/template",
+           fs::copy_options::recursive);
   fs::copy(kSource + "/tasks/prompt", root.path() + "/tasks/prompt", fs::copy_options::recursive);
   fs::copy(kSource + "/tasks/contract", root.path() + "/tasks/contract",
            fs::copy_options::recursive | fs::copy_options::overwrite_existing);

@@ -45,9 +45,9 @@ Result<void> CheckName(std::string_view name) {
   bool good = !name.empty() && name.size() <= 40;
   for (char c : name) good &= (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
   if (good) return {};
-  return Fail(ErrorCode::kInvalidArgument,
-              fmt::format("bad task name '{}': expected lower-case letters, digits and hyphens",
-                          name));
+  return Fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("bad task name '{}': expected lower-case letters, digits and hyphens", name));
 }
 
 // `relative` below `root`; must not lead out of it.
@@ -233,7 +233,8 @@ Result<std::vector<std::string>> ListTasks(const std::string& root) {
     found.emplace_back(primitive ? Kind::kPrimitive : Kind::kCompressor, name);
   }
   if (error) {
-    return Fail(ErrorCode::kNotFound, fmt::format("cannot list '{}/tasks': {}", root, error.message()));
+    return Fail(ErrorCode::kNotFound,
+                fmt::format("cannot list '{}/tasks': {}", root, error.message()));
   }
   std::ranges::sort(found);
   std::vector<std::string> names;
@@ -250,8 +251,8 @@ Result<Task> LoadTask(const std::string& root, std::string_view name) {
   std::error_code error;
   if (!fs::exists(path, error)) {
     SZARENA_TRY(std::vector<std::string> known, ListTasks(root));
-    return Fail(ErrorCode::kNotFound, fmt::format("no task '{}': expected one of {}", name,
-                                                  fmt::join(known, ", ")));
+    return Fail(ErrorCode::kNotFound,
+                fmt::format("no task '{}': expected one of {}", name, fmt::join(known, ", ")));
   }
   SZARENA_TRY(Json toml, data::ReadTomlFile(path));
   JsonReader reader(toml, path);

@@ -81,26 +81,27 @@ struct RatioRule {
 struct TargetInfo {
   std::vector<std::string> contract;  // header files or a skeleton, given verbatim
   std::vector<Source> sources;        // what a session may start from
-  std::string baseline;               // directory of a candidate (the ladder's last step where it has no own); empty: none
-  std::vector<std::string> ladder;    // directories of candidates, first step first
+  std::string baseline;  // directory of a candidate (the ladder's last step where it has no own);
+                         // empty: none
+  std::vector<std::string> ladder;  // directories of candidates, first step first
 };
 
 // All paths are absolute. The format's file is read when a prompt is composed, not before.
 struct Task {
   std::string name;
   Kind kind = Kind::kCompressor;
-  std::string summary;       // one line
-  std::string description;   // Markdown: what is wanted, for every tier
-  std::string format;        // the byte-exact specification; empty where the contract's table says all
-  std::vector<Mode> modes;   // the first is the one that is ranked; {kNone} for primitives
+  std::string summary;      // one line
+  std::string description;  // Markdown: what is wanted, for every tier
+  std::string format;  // the byte-exact specification; empty where the contract's table says all
+  std::vector<Mode> modes;          // the first is the one that is ranked; {kNone} for primitives
   std::vector<std::string> dtypes;  // "f32", "f64"
   Input input = Input::kField;
-  bool has_inverse = true;   // always for compressors
+  bool has_inverse = true;                            // always for compressors
   uint32_t block_size = 0, pad_blocks = 0, bins = 0;  // as in szarena_problem
-  RatioRule ratio_rule;      // compressors only
+  RatioRule ratio_rule;                               // compressors only
   std::vector<PublicField> fields;
   std::map<Target, TargetInfo> targets;
-  std::string folder;        // tasks/<task>
+  std::string folder;  // tasks/<task>
 };
 
 // The folder that holds tasks/ and docs/: the first one above this program's file that has

@@ -127,7 +127,8 @@ TEST(LoadTest, FaultsNameFileAndKey) {
     auto task = LoadTask(root.path(), "small");
     ASSERT_FALSE(task.has_value()) << c.to;
     EXPECT_THAT(task.error().ToString(), HasSubstr(c.reason));
-    EXPECT_THAT(task.error().ToString(), testing::AnyOf(HasSubstr("task.toml"), HasSubstr("target")));
+    EXPECT_THAT(task.error().ToString(),
+                testing::AnyOf(HasSubstr("task.toml"), HasSubstr("target")));
   }
 }
 

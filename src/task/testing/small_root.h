@@ -19,10 +19,11 @@ class SmallRoot {
   SmallRoot() : path_(testing::TempDir() + "task-XXXXXX") {
     EXPECT_NE(mkdtemp(path_.data()), nullptr);
     Write("tasks/contract/contract.h", "int f(void);\n");
-    Write("tasks/small/task.toml",
-          "schema = 1\nkind = \"primitive\"\nsummary = \"small\"\ndtypes = [\"f32\"]\n"
-          "[targets.cpu]\ncontract = [\"tasks/contract/contract.h\"]\nsources = [\"none\"]\n"
-          "[[fields]]\nname = \"f\"\nspec = \"gen:smooth:seed=1:dims=8\"\nbounds = [\"rel:1e-3\"]\n");
+    Write(
+        "tasks/small/task.toml",
+        "schema = 1\nkind = \"primitive\"\nsummary = \"small\"\ndtypes = [\"f32\"]\n"
+        "[targets.cpu]\ncontract = [\"tasks/contract/contract.h\"]\nsources = [\"none\"]\n"
+        "[[fields]]\nname = \"f\"\nspec = \"gen:smooth:seed=1:dims=8\"\nbounds = [\"rel:1e-3\"]\n");
     Write("tasks/small/description.md", "description of small\n");
   }
   SmallRoot(const SmallRoot&) = delete;

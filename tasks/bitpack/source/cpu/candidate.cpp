@@ -9,14 +9,16 @@ namespace {
 constexpr uint64_t kBlock = 32;
 
 uint64_t Blocks(const szarena_problem& p) { return p.n / kBlock + (p.n % kBlock != 0); }
-uint64_t RateBytes(const szarena_problem& p) { return (Blocks(p) + p.pad_blocks - 1) / p.pad_blocks * p.pad_blocks; }
+uint64_t RateBytes(const szarena_problem& p) {
+  return (Blocks(p) + p.pad_blocks - 1) / p.pad_blocks * p.pad_blocks;
+}
 
 }  // namespace
 
 extern "C" uint64_t szarena_workspace_bytes(const szarena_problem*) { return 0; }
 
-extern "C" int szarena_run(const szarena_problem* p, const void* input, void* output, uint64_t capacity, void*, uint64_t,
-                           szarena_payload* payload) {
+extern "C" int szarena_run(const szarena_problem* p, const void* input, void* output,
+                           uint64_t capacity, void*, uint64_t, szarena_payload* payload) {
   const auto* values = static_cast<const int32_t*>(input);
   auto* rates = static_cast<uint8_t*>(output);
   if (RateBytes(*p) > capacity) return SZARENA_CAPACITY;
@@ -42,7 +44,8 @@ extern "C" int szarena_run(const szarena_problem* p, const void* input, void* ou
       unsigned shift = 7 - i % 8;
       rates[used + i / 8] |= static_cast<uint8_t>(negative[i] << shift);
       for (unsigned plane = 0; plane < rate; ++plane) {
-        rates[used + 4 + 4 * plane + i / 8] |= static_cast<uint8_t>((magnitudes[i] >> plane & 1) << shift);
+        rates[used + 4 + 4 * plane + i / 8] |=
+            static_cast<uint8_t>((magnitudes[i] >> plane & 1) << shift);
       }
     }
     used += 4 + 4 * rate;
@@ -51,8 +54,8 @@ extern "C" int szarena_run(const szarena_problem* p, const void* input, void* ou
   return SZARENA_OK;
 }
 
-extern "C" int szarena_inverse(const szarena_problem* p, const void* payload, uint64_t size, void* output, void*,
-                               uint64_t) {
+extern "C" int szarena_inverse(const szarena_problem* p, const void* payload, uint64_t size,
+                               void* output, void*, uint64_t) {
   const auto* rates = static_cast<const uint8_t*>(payload);
   auto* values = static_cast<int32_t*>(output);
   if (size < RateBytes(*p)) return SZARENA_CORRUPT;

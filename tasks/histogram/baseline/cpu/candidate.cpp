@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// histogram, optimised: eight private tables in turn, so that equal neighbours do not wait for one another; a set a thread.
+// histogram, optimised: eight private tables in turn, so that equal neighbours do not wait for one
+// another; a set a thread.
 #include <cstring>
 #include <exception>
 #include <thread>
@@ -9,7 +10,8 @@
 
 namespace {
 
-// Runs body(0), …, body(parts - 1), each on a thread of its own; on this one where no thread can be had.
+// Runs body(0), …, body(parts - 1), each on a thread of its own; on this one where no thread can be
+// had.
 template <typename F>
 void Parallel(uint64_t parts, F&& body) {
   std::vector<std::thread> helpers;
@@ -58,8 +60,9 @@ extern "C" uint64_t szarena_workspace_bytes(const szarena_problem* p) {
   return 4 * kTables * Stride(*p) * Shares(p->n, p->threads);
 }
 
-extern "C" int szarena_run(const szarena_problem* p, const void* input, void* output, uint64_t capacity, void* workspace,
-                           uint64_t workspace_bytes, szarena_payload* payload) {
+extern "C" int szarena_run(const szarena_problem* p, const void* input, void* output,
+                           uint64_t capacity, void* workspace, uint64_t workspace_bytes,
+                           szarena_payload* payload) {
   const uint64_t size = 4 * (uint64_t{p->bins} + 1);
   if (size > capacity || workspace_bytes < szarena_workspace_bytes(p)) return SZARENA_CAPACITY;
   const uint64_t shares = Shares(p->n, p->threads), stride = Stride(*p);
@@ -67,7 +70,8 @@ extern "C" int szarena_run(const szarena_problem* p, const void* input, void* ou
   Parallel(shares, [&](uint64_t k) {
     uint32_t* mine = tables + k * kTables * stride;
     std::memset(mine, 0, 4 * kTables * stride);
-    const uint64_t begin = ShareStart(k, shares, p->n, 64), end = ShareStart(k + 1, shares, p->n, 64);
+    const uint64_t begin = ShareStart(k, shares, p->n, 64),
+                   end = ShareStart(k + 1, shares, p->n, 64);
     Count(static_cast<const int32_t*>(input) + begin, end - begin, p->bins, stride, mine);
   });
   auto* counts = static_cast<uint32_t*>(output);

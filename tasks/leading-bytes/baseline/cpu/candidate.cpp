@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// leading-bytes, optimised: codes of whole vectors by comparison masks (f32) or leading zero counts (f64), threads.
+// leading-bytes, optimised: codes of whole vectors by comparison masks (f32) or leading zero counts
+// (f64), threads.
 #if !defined(__AVX2__) || !defined(__BMI2__)
 #error "this candidate needs AVX2 and BMI2"
 #endif
@@ -15,7 +16,8 @@
 
 namespace {
 
-// Runs body(0), …, body(parts - 1), each on a thread of its own; on this one where no thread can be had.
+// Runs body(0), …, body(parts - 1), each on a thread of its own; on this one where no thread can be
+// had.
 template <typename F>
 void Parallel(uint64_t parts, F&& body) {
   std::vector<std::thread> helpers;
@@ -47,7 +49,8 @@ inline unsigned Code(Word difference) {
 
 // Words [begin, end), begin a multiple of 4 and of the block size unless it is 0.
 template <typename Word>
-void CodeSerially(const Word* words, uint64_t begin, uint64_t end, uint64_t block_size, uint8_t* codes) {
+void CodeSerially(const Word* words, uint64_t begin, uint64_t end, uint64_t block_size,
+                  uint8_t* codes) {
   unsigned byte = 0;
   for (uint64_t i = begin; i < end; ++i) {
     const Word previous = i % block_size == 0 ? 0 : words[i - 1];
@@ -61,23 +64,27 @@ void CodeSerially(const Word* words, uint64_t begin, uint64_t end, uint64_t bloc
 inline void StoreCodes(__m256i d, uint8_t* codes) {
   d = _mm256_shuffle_epi32(d, 0x1B);  // the first of four values has the top bits of its byte
   auto is_zero = [](__m256i v) {
-    return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(v, _mm256_setzero_si256()))));
+    return static_cast<uint32_t>(
+        _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(v, _mm256_setzero_si256()))));
   };
   const uint32_t one = is_zero(_mm256_srli_epi32(d, 24)), two = is_zero(_mm256_srli_epi32(d, 16));
   const uint32_t three = is_zero(_mm256_srli_epi32(d, 8));
-  const uint16_t pair = static_cast<uint16_t>(_pdep_u32(two, 0xAAAA) | _pdep_u32((one & ~two) | three, 0x5555));
+  const uint16_t pair =
+      static_cast<uint16_t>(_pdep_u32(two, 0xAAAA) | _pdep_u32((one & ~two) | three, 0x5555));
   std::memcpy(codes, &pair, 2);
 }
 
-void CodeShare(const uint32_t* words, uint64_t begin, uint64_t end, uint64_t block_size, uint8_t* codes) {
+void CodeShare(const uint32_t* words, uint64_t begin, uint64_t end, uint64_t block_size,
+               uint8_t* codes) {
   if (block_size % 8 != 0) return CodeSerially(words, begin, end, block_size, codes);
   uint64_t i = begin;
   for (; i + 8 <= end; i += 8) {
     const __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words + i));
     __m256i before;
     if (i % block_size == 0) {
-      before = _mm256_blend_epi32(_mm256_permutevar8x32_epi32(w, _mm256_set_epi32(6, 5, 4, 3, 2, 1, 0, 0)),
-                                  _mm256_setzero_si256(), 1);
+      before = _mm256_blend_epi32(
+          _mm256_permutevar8x32_epi32(w, _mm256_set_epi32(6, 5, 4, 3, 2, 1, 0, 0)),
+          _mm256_setzero_si256(), 1);
     } else {
       before = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words + i - 1));
     }
@@ -86,7 +93,8 @@ void CodeShare(const uint32_t* words, uint64_t begin, uint64_t end, uint64_t blo
   CodeSerially(words, i, end, block_size, codes);
 }
 
-void CodeShare(const uint64_t* words, uint64_t begin, uint64_t end, uint64_t block_size, uint8_t* codes) {
+void CodeShare(const uint64_t* words, uint64_t begin, uint64_t end, uint64_t block_size,
+               uint8_t* codes) {
   CodeSerially(words, begin, end, block_size, codes);
 }
 
@@ -94,8 +102,8 @@ template <typename Word>
 void Run(const szarena_problem& p, const Word* words, uint8_t* codes) {
   const uint64_t shares = p.block_size % 4 == 0 ? Shares(p.n, p.threads) : 1;
   Parallel(shares, [&](uint64_t k) {
-    CodeShare(words, ShareStart(k, shares, p.n, p.block_size), ShareStart(k + 1, shares, p.n, p.block_size), p.block_size,
-              codes);
+    CodeShare(words, ShareStart(k, shares, p.n, p.block_size),
+              ShareStart(k + 1, shares, p.n, p.block_size), p.block_size, codes);
   });
 }
 
@@ -103,8 +111,8 @@ void Run(const szarena_problem& p, const Word* words, uint8_t* codes) {
 
 extern "C" uint64_t szarena_workspace_bytes(const szarena_problem*) { return 0; }
 
-extern "C" int szarena_run(const szarena_problem* p, const void* input, void* output, uint64_t capacity, void*, uint64_t,
-                           szarena_payload* payload) {
+extern "C" int szarena_run(const szarena_problem* p, const void* input, void* output,
+                           uint64_t capacity, void*, uint64_t, szarena_payload* payload) {
   const uint64_t size = (p->n + 3) / 4;
   if (size > capacity) return SZARENA_CAPACITY;
   auto* codes = static_cast<uint8_t*>(output);

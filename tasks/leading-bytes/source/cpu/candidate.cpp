@@ -22,8 +22,8 @@ void Run(const Word* words, uint64_t n, uint64_t block_size, uint8_t* codes) {
 
 extern "C" uint64_t szarena_workspace_bytes(const szarena_problem*) { return 0; }
 
-extern "C" int szarena_run(const szarena_problem* p, const void* input, void* output, uint64_t capacity, void*, uint64_t,
-                           szarena_payload* payload) {
+extern "C" int szarena_run(const szarena_problem* p, const void* input, void* output,
+                           uint64_t capacity, void*, uint64_t, szarena_payload* payload) {
   uint64_t size = (p->n + 3) / 4;
   if (size > capacity) return SZARENA_CAPACITY;
   auto* codes = static_cast<uint8_t*>(output);

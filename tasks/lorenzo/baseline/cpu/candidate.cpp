@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// lorenzo, optimised: forward row by row from the rows around, each read from cache; backward in one pass over memory, a
-// running sum along x, then the finished rows above and in the plane before. Forward uses threads.
+// lorenzo, optimised: forward row by row from the rows around, each read from cache; backward in
+// one pass over memory, a running sum along x, then the finished rows above and in the plane
+// before. Forward uses threads.
 #include <cstring>
 #include <exception>
 #include <thread>
@@ -10,7 +11,8 @@
 
 namespace {
 
-// Runs body(0), …, body(parts - 1), each on a thread of its own; on this one where no thread can be had.
+// Runs body(0), …, body(parts - 1), each on a thread of its own; on this one where no thread can be
+// had.
 template <typename F>
 void Parallel(uint64_t parts, F&& body) {
   std::vector<std::thread> helpers;
@@ -34,9 +36,10 @@ uint64_t ShareStart(uint64_t share, uint64_t shares, uint64_t n, uint64_t unit) 
   return share == shares ? n : n / unit * share / shares * unit;
 }
 
-// out[x] = a[x] - a[x-1], where a is the row itself less its neighbours' prediction in y and z; rows that do not exist are null.
-void DifferenceRow(const uint32_t* v, const uint32_t* above, const uint32_t* before, const uint32_t* before_above, uint64_t n,
-                   uint32_t* out) {
+// out[x] = a[x] - a[x-1], where a is the row itself less its neighbours' prediction in y and z;
+// rows that do not exist are null.
+void DifferenceRow(const uint32_t* v, const uint32_t* above, const uint32_t* before,
+                   const uint32_t* before_above, uint64_t n, uint32_t* out) {
   if (above != nullptr && before != nullptr) {
     out[0] = v[0] - above[0] - before[0] + before_above[0];
     for (uint64_t x = 1; x < n; ++x) {
@@ -85,8 +88,8 @@ uint32_t SumRow(const uint8_t* d, uint64_t n, uint32_t sum, uint32_t* out) {
 
 extern "C" uint64_t szarena_workspace_bytes(const szarena_problem*) { return 0; }
 
-extern "C" int szarena_run(const szarena_problem* p, const void* input, void* output, uint64_t capacity, void*, uint64_t,
-                           szarena_payload* payload) {
+extern "C" int szarena_run(const szarena_problem* p, const void* input, void* output,
+                           uint64_t capacity, void*, uint64_t, szarena_payload* payload) {
   if (4 * p->n > capacity) return SZARENA_CAPACITY;
   *payload = {0, 4 * p->n};
   if (p->n == 0) return SZARENA_OK;
@@ -95,17 +98,20 @@ extern "C" int szarena_run(const szarena_problem* p, const void* input, void* ou
   auto* out = static_cast<uint32_t*>(output);
   const uint64_t shares = Shares(p->n, p->threads);
   if (rows < shares) {
-    // Few long rows (a field of one dimension is one row): shares of one row differ only in their first element.
+    // Few long rows (a field of one dimension is one row): shares of one row differ only in their
+    // first element.
     for (uint64_t r = 0; r < rows; ++r) {
       const uint32_t* row = v + r * nx;
       const uint32_t* above = r % ny > 0 ? row - nx : nullptr;
       const uint32_t* before = r >= ny ? row - ny * nx : nullptr;
       const uint32_t* corner = above != nullptr && before != nullptr ? before - nx : nullptr;
       Parallel(shares, [&](uint64_t k) {
-        const uint64_t begin = ShareStart(k, shares, nx, 64), end = ShareStart(k + 1, shares, nx, 64);
+        const uint64_t begin = ShareStart(k, shares, nx, 64),
+                       end = ShareStart(k + 1, shares, nx, 64);
         if (begin == end) return;
         auto at = [&](const uint32_t* other) { return other == nullptr ? nullptr : other + begin; };
-        DifferenceRow(row + begin, at(above), at(before), at(corner), end - begin, out + r * nx + begin);
+        DifferenceRow(row + begin, at(above), at(before), at(corner), end - begin,
+                      out + r * nx + begin);
         if (begin == 0) return;
         auto value = [&](const uint32_t* other) { return other == nullptr ? 0 : other[begin - 1]; };
         out[r * nx + begin] -= row[begin - 1] - value(above) - value(before) + value(corner);
@@ -125,7 +131,8 @@ extern "C" int szarena_run(const szarena_problem* p, const void* input, void* ou
   return SZARENA_OK;
 }
 
-extern "C" int szarena_inverse(const szarena_problem* p, const void* payload, uint64_t size, void* output, void*, uint64_t) {
+extern "C" int szarena_inverse(const szarena_problem* p, const void* payload, uint64_t size,
+                               void* output, void*, uint64_t) {
   if (size != 4 * p->n) return SZARENA_CORRUPT;
   if (p->n == 0) return SZARENA_OK;
   const uint64_t ny = p->dims[1], nx = p->dims[2], rows = p->dims[0] * ny;

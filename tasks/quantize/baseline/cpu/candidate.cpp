@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// quantize, optimised: vectors with no branch a value, the exact tie rule only where some value needs it, threads.
+// quantize, optimised: vectors with no branch a value, the exact tie rule only where some value
+// needs it, threads.
 #include <cmath>
 #include <cstring>
 #include <exception>
@@ -10,7 +11,8 @@
 
 namespace {
 
-// Runs body(0), …, body(parts - 1), each on a thread of its own; on this one where no thread can be had.
+// Runs body(0), …, body(parts - 1), each on a thread of its own; on this one where no thread can be
+// had.
 template <typename F>
 void Parallel(uint64_t parts, F&& body) {
   std::vector<std::thread> helpers;
@@ -106,19 +108,22 @@ void QuantiseShare(const T* x, uint64_t begin, uint64_t end, T e, int32_t* codes
     Real below = (t < T(-0.5)) ? zero + T(1) : zero;
     Real r = __builtin_convertvector(__builtin_convertvector(t + T(0.5), Int), Real) - below;
     Real error = v - (r * e) * T(2);
-    auto fine = (r > -kLimit<T>) & (r < kLimit<T>) & (error > -e) & (error < e);
+    auto fine = (r > -kLimit<T>)&(r < kLimit<T>)&(error > -e) & (error < e);
     Int result = __builtin_convertvector(r, Int);
     std::memcpy(codes + i, &result, sizeof result);
     uint64_t parts[kVectorBytes / 8], all = ~uint64_t{0};
     std::memcpy(parts, &fine, sizeof parts);
     for (uint64_t part : parts) all &= part;
-    if (all == ~uint64_t{0}) [[likely]] continue;
+    if (all == ~uint64_t{0}) [[likely]]
+      continue;
     for (uint64_t k = i; k < i + kLanes; ++k) {
-      if (!QuantiseOne(x[k], scale, e, codes + k)) bitmap[k / 8] |= static_cast<uint8_t>(1 << (k % 8));
+      if (!QuantiseOne(x[k], scale, e, codes + k))
+        bitmap[k / 8] |= static_cast<uint8_t>(1 << (k % 8));
     }
   }
   for (; i < end; ++i) {
-    if (!QuantiseOne(x[i], scale, e, codes + i)) bitmap[i / 8] |= static_cast<uint8_t>(1 << (i % 8));
+    if (!QuantiseOne(x[i], scale, e, codes + i))
+      bitmap[i / 8] |= static_cast<uint8_t>(1 << (i % 8));
   }
 }
 
@@ -127,7 +132,8 @@ void Run(const szarena_problem& p, const T* input, int32_t* codes, uint8_t* bitm
   const T e = RoundDown<T>(p.abs_bound);
   const uint64_t shares = Shares(p.n, p.threads);
   Parallel(shares, [&](uint64_t k) {
-    QuantiseShare(input, ShareStart(k, shares, p.n, 64), ShareStart(k + 1, shares, p.n, 64), e, codes, bitmap);
+    QuantiseShare(input, ShareStart(k, shares, p.n, 64), ShareStart(k + 1, shares, p.n, 64), e,
+                  codes, bitmap);
   });
 }
 
@@ -135,8 +141,8 @@ void Run(const szarena_problem& p, const T* input, int32_t* codes, uint8_t* bitm
 
 extern "C" uint64_t szarena_workspace_bytes(const szarena_problem*) { return 0; }
 
-extern "C" int szarena_run(const szarena_problem* p, const void* input, void* output, uint64_t capacity, void*, uint64_t,
-                           szarena_payload* payload) {
+extern "C" int szarena_run(const szarena_problem* p, const void* input, void* output,
+                           uint64_t capacity, void*, uint64_t, szarena_payload* payload) {
   const uint64_t size = 4 * p->n + (p->n + 7) / 8;
   if (size > capacity) return SZARENA_CAPACITY;
   auto* codes = static_cast<int32_t*>(output);

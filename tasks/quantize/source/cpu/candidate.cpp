@@ -46,8 +46,8 @@ void Run(const szarena_problem& p, const T* input, int32_t* codes, uint8_t* bitm
 
 extern "C" uint64_t szarena_workspace_bytes(const szarena_problem*) { return 0; }
 
-extern "C" int szarena_run(const szarena_problem* p, const void* input, void* output, uint64_t capacity, void*, uint64_t,
-                           szarena_payload* payload) {
+extern "C" int szarena_run(const szarena_problem* p, const void* input, void* output,
+                           uint64_t capacity, void*, uint64_t, szarena_payload* payload) {
   uint64_t size = 4 * p->n + (p->n + 7) / 8;
   if (size > capacity) return SZARENA_CAPACITY;
   auto* codes = static_cast<int32_t*>(output);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// scan, optimised: four elements a step in vectors of 64-bit sums; with threads, totals of the shares first.
+// scan, optimised: four elements a step in vectors of 64-bit sums; with threads, totals of the
+// shares first.
 #include <cstring>
 #include <exception>
 #include <thread>
@@ -9,7 +10,8 @@
 
 namespace {
 
-// Runs body(0), …, body(parts - 1), each on a thread of its own; on this one where no thread can be had.
+// Runs body(0), …, body(parts - 1), each on a thread of its own; on this one where no thread can be
+// had.
 template <typename F>
 void Parallel(uint64_t parts, F&& body) {
   std::vector<std::thread> helpers;
@@ -67,8 +69,8 @@ void Scan(const uint32_t* v, uint64_t n, uint64_t sum, uint64_t* out) {
 
 extern "C" uint64_t szarena_workspace_bytes(const szarena_problem*) { return 0; }
 
-extern "C" int szarena_run(const szarena_problem* p, const void* input, void* output, uint64_t capacity, void*, uint64_t,
-                           szarena_payload* payload) {
+extern "C" int szarena_run(const szarena_problem* p, const void* input, void* output,
+                           uint64_t capacity, void*, uint64_t, szarena_payload* payload) {
   const uint64_t size = 8 * (p->n + 1);
   if (size > capacity) return SZARENA_CAPACITY;
   const auto* v = static_cast<const uint32_t*>(input);
@@ -76,9 +78,13 @@ extern "C" int szarena_run(const szarena_problem* p, const void* input, void* ou
   const uint64_t shares = Shares(p->n, p->threads);
   uint64_t before[kMaxShares + 1] = {};
   auto start = [&](uint64_t k) { return ShareStart(k, shares, p->n, 64); };
-  if (shares > 1) Parallel(shares, [&](uint64_t k) { before[k + 1] = Total(v + start(k), start(k + 1) - start(k)); });
+  if (shares > 1)
+    Parallel(shares,
+             [&](uint64_t k) { before[k + 1] = Total(v + start(k), start(k + 1) - start(k)); });
   for (uint64_t k = 0; k < shares; ++k) before[k + 1] += before[k];
-  Parallel(shares, [&](uint64_t k) { Scan(v + start(k), start(k + 1) - start(k), before[k], out + start(k)); });
+  Parallel(shares, [&](uint64_t k) {
+    Scan(v + start(k), start(k + 1) - start(k), before[k], out + start(k));
+  });
   out[p->n] = p->n == 0 ? 0 : out[p->n - 1] + v[p->n - 1];
   *payload = {0, size};
   return SZARENA_OK;

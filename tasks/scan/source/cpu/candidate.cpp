@@ -4,8 +4,8 @@
 
 extern "C" uint64_t szarena_workspace_bytes(const szarena_problem*) { return 0; }
 
-extern "C" int szarena_run(const szarena_problem* p, const void* input, void* output, uint64_t capacity, void*, uint64_t,
-                           szarena_payload* payload) {
+extern "C" int szarena_run(const szarena_problem* p, const void* input, void* output,
+                           uint64_t capacity, void*, uint64_t, szarena_payload* payload) {
   uint64_t size = 8 * (p->n + 1);
   if (size > capacity) return SZARENA_CAPACITY;
   const auto* values = static_cast<const uint32_t*>(input);

@@ -12,7 +12,9 @@ constexpr unsigned kRaw = 0x3F;      // rate byte of a block stored as it is
 constexpr unsigned kOutlier = 0x80;  // rate byte with the first difference kept apart
 
 uint64_t Blocks(const szarena_problem& p) { return p.n / kBlock + (p.n % kBlock != 0); }
-uint64_t RateBytes(const szarena_problem& p) { return (Blocks(p) + p.pad_blocks - 1) / p.pad_blocks * p.pad_blocks; }
+uint64_t RateBytes(const szarena_problem& p) {
+  return (Blocks(p) + p.pad_blocks - 1) / p.pad_blocks * p.pad_blocks;
+}
 
 // The largest T that is <= the bound.
 template <typename T>
@@ -51,7 +53,8 @@ uint32_t BitOf(const uint8_t* plane, uint64_t i) { return plane[i / 8] >> (7 - i
 
 // Codes m <= 32 values; returns the payload's bytes and sets the rate byte.
 template <typename T>
-uint64_t EncodeBlock(const szarena_problem& p, const T* x, uint64_t m, T e, uint8_t* rate_byte, uint8_t* out) {
+uint64_t EncodeBlock(const szarena_problem& p, const T* x, uint64_t m, T e, uint8_t* rate_byte,
+                     uint8_t* out) {
   const T scale = T(0.5) / e;
   const T limit = sizeof(T) == 4 ? T(1 << 24) : T(1 << 30);
   uint32_t negative[kBlock] = {};
@@ -103,7 +106,8 @@ uint64_t PayloadBytes(const szarena_problem& p, unsigned rate_byte) {
 }
 
 template <typename T>
-void DecodeBlock(const szarena_problem& p, unsigned rate_byte, const uint8_t* in, T* x, uint64_t m, T e) {
+void DecodeBlock(const szarena_problem& p, unsigned rate_byte, const uint8_t* in, T* x, uint64_t m,
+                 T e) {
   if (rate_byte == kRaw) {
     std::memcpy(x, in, m * sizeof(T));
     return;
@@ -118,7 +122,8 @@ void DecodeBlock(const szarena_problem& p, unsigned rate_byte, const uint8_t* in
   uint32_t q = 0;
   for (uint64_t i = 0; i < m; ++i) {
     uint32_t magnitude = 0;
-    for (unsigned plane = 0; plane < (rate_byte & 31); ++plane) magnitude |= BitOf(in + 4 + 4 * plane, i) << plane;
+    for (unsigned plane = 0; plane < (rate_byte & 31); ++plane)
+      magnitude |= BitOf(in + 4 + 4 * plane, i) << plane;
     if (apart && i == 0) magnitude = first;
     uint32_t d = rate_byte != 0 && BitOf(in, i) != 0 ? 0 - magnitude : magnitude;
     q = p.mode == SZARENA_MODE_FIXED ? d : q + d;
@@ -127,7 +132,8 @@ void DecodeBlock(const szarena_problem& p, unsigned rate_byte, const uint8_t* in
 }
 
 template <typename T>
-int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity, szarena_payload* payload) {
+int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity,
+             szarena_payload* payload) {
   const T e = RoundDown<T>(p.abs_bound);
   uint64_t used = RateBytes(p);
   if (used > capacity) return SZARENA_CAPACITY;
@@ -160,15 +166,16 @@ int Decompress(const szarena_problem& p, const uint8_t* payload, uint64_t size, 
 
 extern "C" uint64_t szarena_workspace_bytes(const szarena_problem*) { return 0; }
 
-extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output, uint64_t capacity, void*,
-                                uint64_t, szarena_payload* payload) {
+extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output,
+                                uint64_t capacity, void*, uint64_t, szarena_payload* payload) {
   auto* out = static_cast<uint8_t*>(output);
-  return p->dtype == SZARENA_F32 ? Compress(*p, static_cast<const float*>(input), out, capacity, payload)
-                                 : Compress(*p, static_cast<const double*>(input), out, capacity, payload);
+  return p->dtype == SZARENA_F32
+             ? Compress(*p, static_cast<const float*>(input), out, capacity, payload)
+             : Compress(*p, static_cast<const double*>(input), out, capacity, payload);
 }
 
-extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size, void* output, void*,
-                                  uint64_t) {
+extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size,
+                                  void* output, void*, uint64_t) {
   const auto* in = static_cast<const uint8_t*>(payload);
   return p->dtype == SZARENA_F32 ? Decompress(*p, in, size, static_cast<float*>(output))
                                  : Decompress(*p, in, size, static_cast<double*>(output));

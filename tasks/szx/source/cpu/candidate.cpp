@@ -40,7 +40,8 @@ T FromBits(typename Type<T>::Word w) {
 // Big-endian, as the format has headers and medians.
 template <typename Word>
 void StoreBig(uint8_t* out, Word w) {
-  for (size_t k = 0; k < sizeof w; ++k) out[k] = static_cast<uint8_t>(w >> (8 * (sizeof w - 1 - k)));
+  for (size_t k = 0; k < sizeof w; ++k)
+    out[k] = static_cast<uint8_t>(w >> (8 * (sizeof w - 1 - k)));
 }
 template <typename Word>
 Word LoadBig(const uint8_t* in) {
@@ -70,7 +71,8 @@ bool Within(T x, T y, T e) {
 // Unbiased exponent field.
 template <typename T>
 int Exponent(T x) {
-  return static_cast<int>(BitsOf(x) >> Type<T>::kMantissa & (2 * Type<T>::kBias + 1)) - Type<T>::kBias;
+  return static_cast<int>(BitsOf(x) >> Type<T>::kMantissa & (2 * Type<T>::kBias + 1)) -
+         Type<T>::kBias;
 }
 
 template <typename T>
@@ -164,14 +166,16 @@ uint64_t ReadBlock(const uint8_t* in, uint64_t available, uint64_t m, T* x) {
 }
 
 template <typename T>
-int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity, szarena_payload* payload) {
+int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity,
+             szarena_payload* payload) {
   const T e = RoundDown<T>(p.abs_bound);
   const bool random = p.mode == SZARENA_MODE_RANDOM_ACCESS;
   const uint64_t blocks = p.n / kBlock + (p.n % kBlock != 0);
   auto length = [&](uint64_t b) { return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock; };
 
   uint64_t constant = 0;
-  for (uint64_t b = 0; b < blocks; ++b) constant += MakePlan(input + b * kBlock, length(b), e).constant;
+  for (uint64_t b = 0; b < blocks; ++b)
+    constant += MakePlan(input + b * kBlock, length(b), e).constant;
 
   uint64_t header = random ? 20 : 13;
   uint8_t* sizes = output + header;
@@ -215,7 +219,8 @@ int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t
 
 template <typename T>
 int Decompress(const szarena_problem& p, const uint8_t* in, uint64_t size, T* output) {
-  if (size < 13 || in[0] != 1 || in[1] != 1 || in[2] != Type<T>::kVersion || in[3] > 1) return SZARENA_CORRUPT;
+  if (size < 13 || in[0] != 1 || in[1] != 1 || in[2] != Type<T>::kVersion || in[3] > 1)
+    return SZARENA_CORRUPT;
   const bool random = in[3] == 1;
   const uint64_t header = random ? 20 : 13;
   if (size < header) return SZARENA_CORRUPT;
@@ -224,7 +229,8 @@ int Decompress(const szarena_problem& p, const uint8_t* in, uint64_t size, T* ou
   const uint64_t blocks = p.n / block + (p.n % block != 0);
   const uint64_t constant = LoadBig<uint64_t>(in + header - 8);
   if (constant > blocks) return SZARENA_CORRUPT;
-  const uint64_t tables = (random ? 2 * (blocks - constant) : 0) + (blocks + 7) / 8 + sizeof(T) * constant;
+  const uint64_t tables =
+      (random ? 2 * (blocks - constant) : 0) + (blocks + 7) / 8 + sizeof(T) * constant;
   if (size - header < tables) return SZARENA_CORRUPT;
   const uint8_t* states = in + header + (random ? 2 * (blocks - constant) : 0);
   const uint8_t* medians = states + (blocks + 7) / 8;
@@ -251,15 +257,16 @@ int Decompress(const szarena_problem& p, const uint8_t* in, uint64_t size, T* ou
 
 extern "C" uint64_t szarena_workspace_bytes(const szarena_problem*) { return 0; }
 
-extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output, uint64_t capacity, void*,
-                                uint64_t, szarena_payload* payload) {
+extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output,
+                                uint64_t capacity, void*, uint64_t, szarena_payload* payload) {
   auto* out = static_cast<uint8_t*>(output);
-  return p->dtype == SZARENA_F32 ? Compress(*p, static_cast<const float*>(input), out, capacity, payload)
-                                 : Compress(*p, static_cast<const double*>(input), out, capacity, payload);
+  return p->dtype == SZARENA_F32
+             ? Compress(*p, static_cast<const float*>(input), out, capacity, payload)
+             : Compress(*p, static_cast<const double*>(input), out, capacity, payload);
 }
 
-extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size, void* output, void*,
-                                  uint64_t) {
+extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size,
+                                  void* output, void*, uint64_t) {
   const auto* in = static_cast<const uint8_t*>(payload);
   return p->dtype == SZARENA_F32 ? Decompress(*p, in, size, static_cast<float*>(output))
                                  : Decompress(*p, in, size, static_cast<double*>(output));

@@ -4,10 +4,12 @@
 
 extern "C" uint64_t szarena_workspace_bytes(const szarena_problem*) { return 0; }
 
-extern "C" int szarena_run(const szarena_problem*, const void*, void*, uint64_t, void*, uint64_t, szarena_payload*) {
+extern "C" int szarena_run(const szarena_problem*, const void*, void*, uint64_t, void*, uint64_t,
+                           szarena_payload*) {
   return SZARENA_UNSUPPORTED;
 }
 
-extern "C" int szarena_inverse(const szarena_problem*, const void*, uint64_t, void*, void*, uint64_t) {
+extern "C" int szarena_inverse(const szarena_problem*, const void*, uint64_t, void*, void*,
+                               uint64_t) {
   return SZARENA_UNSUPPORTED;
 }

@@ -12,10 +12,14 @@ constexpr unsigned kRaw = 0x3F;      // rate byte of a block stored as it is
 constexpr unsigned kOutlier = 0x80;  // rate byte with the first difference kept apart
 
 uint64_t Blocks(const szarena_problem& p) { return p.n / kBlock + (p.n % kBlock != 0); }
-uint64_t RateBytes(const szarena_problem& p) { return (Blocks(p) + p.pad_blocks - 1) / p.pad_blocks * p.pad_blocks; }
+uint64_t RateBytes(const szarena_problem& p) {
+  return (Blocks(p) + p.pad_blocks - 1) / p.pad_blocks * p.pad_blocks;
+}
 
 // Values in block b.
-uint64_t Length(const szarena_problem& p, uint64_t b) { return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock; }
+uint64_t Length(const szarena_problem& p, uint64_t b) {
+  return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock;
+}
 
 // The bound in the data's type, and what the quantiser needs.
 template <typename T>
@@ -72,9 +76,13 @@ unsigned BitLength(uint32_t value) {
   return bits;
 }
 
-uint32_t Magnitude(int32_t d) { return d < 0 ? 0u - static_cast<uint32_t>(d) : static_cast<uint32_t>(d); }
+uint32_t Magnitude(int32_t d) {
+  return d < 0 ? 0u - static_cast<uint32_t>(d) : static_cast<uint32_t>(d);
+}
 
-void SetBit(uint8_t* plane, uint64_t i, uint32_t bit) { plane[i / 8] |= static_cast<uint8_t>(bit << (7 - i % 8)); }
+void SetBit(uint8_t* plane, uint64_t i, uint32_t bit) {
+  plane[i / 8] |= static_cast<uint8_t>(bit << (7 - i % 8));
+}
 uint32_t BitOf(const uint8_t* plane, uint64_t i) { return plane[i / 8] >> (7 - i % 8) & 1; }
 
 // Stage 1: quantise the whole field.
@@ -114,7 +122,8 @@ void ChooseRates(const szarena_problem& p, Scratch& s, uint8_t* rates) {
       unsigned rate = BitLength(all | rest), rest_rate = BitLength(rest);
       unsigned first_bytes = (BitLength(all) + 7) / 8;
       rates[b] = static_cast<uint8_t>(rate);
-      if (p.mode == SZARENA_MODE_OUTLIER && (rate == 0 ? 0 : 4 + 4 * rate) > 4 + 4 * rest_rate + first_bytes) {
+      if (p.mode == SZARENA_MODE_OUTLIER &&
+          (rate == 0 ? 0 : 4 + 4 * rate) > 4 + 4 * rest_rate + first_bytes) {
         rates[b] = static_cast<uint8_t>(kOutlier | (first_bytes - 1) << 5 | rest_rate);
       }
     }
@@ -134,7 +143,8 @@ uint64_t Place(Scratch& s, uint64_t at) {
 
 // Stage 5: signs and bit planes, one bit at a time.
 template <typename T>
-void Pack(const szarena_problem& p, const T* x, const Scratch& s, const uint8_t* rates, uint8_t* output) {
+void Pack(const szarena_problem& p, const T* x, const Scratch& s, const uint8_t* rates,
+          uint8_t* output) {
   for (uint64_t b = 0; b < s.blocks; ++b) {
     uint8_t* out = output + s.sizes[b];
     unsigned rate = rates[b];
@@ -155,14 +165,15 @@ void Pack(const szarena_problem& p, const T* x, const Scratch& s, const uint8_t*
     }
     for (uint64_t i = 0; i < kBlock; ++i) SetBit(out, i, d[i] < 0);
     for (unsigned plane = 0; plane < (rate & 31); ++plane) {
-      for (uint64_t i = first; i < kBlock; ++i) SetBit(out + 4 + 4 * plane, i, Magnitude(d[i]) >> plane & 1);
+      for (uint64_t i = first; i < kBlock; ++i)
+        SetBit(out + 4 + 4 * plane, i, Magnitude(d[i]) >> plane & 1);
     }
   }
 }
 
 template <typename T>
-int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity, void* workspace,
-             szarena_payload* payload) {
+int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity,
+             void* workspace, szarena_payload* payload) {
   const Bound<T> bound(p.abs_bound);
   Scratch s(p, workspace);
   if (RateBytes(p) > capacity) return SZARENA_CAPACITY;
@@ -178,7 +189,8 @@ int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t
 }
 
 template <typename T>
-int Decompress(const szarena_problem& p, const uint8_t* payload, uint64_t size, T* output, void* workspace) {
+int Decompress(const szarena_problem& p, const uint8_t* payload, uint64_t size, T* output,
+               void* workspace) {
   const Bound<T> bound(p.abs_bound);
   Scratch s(p, workspace);
   if (size < RateBytes(p)) return SZARENA_CORRUPT;
@@ -201,7 +213,8 @@ int Decompress(const szarena_problem& p, const uint8_t* payload, uint64_t size, 
     }
     for (uint64_t i = 0; i < kBlock; ++i) {
       uint32_t magnitude = 0;
-      for (unsigned plane = 0; plane < (rate & 31); ++plane) magnitude |= BitOf(in + 4 + 4 * plane, i) << plane;
+      for (unsigned plane = 0; plane < (rate & 31); ++plane)
+        magnitude |= BitOf(in + 4 + 4 * plane, i) << plane;
       if (rate >= kOutlier && i == 0) magnitude = first;
       s.d[b * kBlock + i] = static_cast<int32_t>(BitOf(in, i) != 0 ? 0u - magnitude : magnitude);
     }
@@ -209,12 +222,15 @@ int Decompress(const szarena_problem& p, const uint8_t* payload, uint64_t size, 
   // Stage 2: running sums inside each block.
   for (uint64_t i = 0; i < s.blocks * kBlock; ++i) {
     bool alone = p.mode == SZARENA_MODE_FIXED || i % kBlock == 0;
-    s.q[i] = alone ? s.d[i] : static_cast<int32_t>(static_cast<uint32_t>(s.q[i - 1]) + static_cast<uint32_t>(s.d[i]));
+    s.q[i] = alone ? s.d[i]
+                   : static_cast<int32_t>(static_cast<uint32_t>(s.q[i - 1]) +
+                                          static_cast<uint32_t>(s.d[i]));
   }
   // Stage 3: values.
   for (uint64_t i = 0; i < p.n; ++i) output[i] = (static_cast<T>(s.q[i]) * bound.e) * T(2);
   for (uint64_t b = 0; b < s.blocks; ++b) {
-    if (payload[b] == kRaw) std::memcpy(output + b * kBlock, payload + s.sizes[b], Length(p, b) * sizeof(T));
+    if (payload[b] == kRaw)
+      std::memcpy(output + b * kBlock, payload + s.sizes[b], Length(p, b) * sizeof(T));
   }
   return SZARENA_OK;
 }
@@ -223,18 +239,21 @@ int Decompress(const szarena_problem& p, const uint8_t* payload, uint64_t size, 
 
 extern "C" uint64_t szarena_workspace_bytes(const szarena_problem* p) { return Scratch::Bytes(*p); }
 
-extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output, uint64_t capacity,
-                                void* workspace, uint64_t workspace_bytes, szarena_payload* payload) {
+extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output,
+                                uint64_t capacity, void* workspace, uint64_t workspace_bytes,
+                                szarena_payload* payload) {
   if (workspace_bytes < Scratch::Bytes(*p)) return SZARENA_CAPACITY;
   auto* out = static_cast<uint8_t*>(output);
-  return p->dtype == SZARENA_F32 ? Compress(*p, static_cast<const float*>(input), out, capacity, workspace, payload)
-                                 : Compress(*p, static_cast<const double*>(input), out, capacity, workspace, payload);
+  return p->dtype == SZARENA_F32
+             ? Compress(*p, static_cast<const float*>(input), out, capacity, workspace, payload)
+             : Compress(*p, static_cast<const double*>(input), out, capacity, workspace, payload);
 }
 
-extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size, void* output,
-                                  void* workspace, uint64_t workspace_bytes) {
+extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size,
+                                  void* output, void* workspace, uint64_t workspace_bytes) {
   if (workspace_bytes < Scratch::Bytes(*p)) return SZARENA_CAPACITY;
   const auto* in = static_cast<const uint8_t*>(payload);
-  return p->dtype == SZARENA_F32 ? Decompress(*p, in, size, static_cast<float*>(output), workspace)
-                                 : Decompress(*p, in, size, static_cast<double*>(output), workspace);
+  return p->dtype == SZARENA_F32
+             ? Decompress(*p, in, size, static_cast<float*>(output), workspace)
+             : Decompress(*p, in, size, static_cast<double*>(output), workspace);
 }

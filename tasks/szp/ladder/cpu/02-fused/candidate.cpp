@@ -13,10 +13,14 @@ constexpr unsigned kRaw = 0x3F;      // rate byte of a block stored as it is
 constexpr unsigned kOutlier = 0x80;  // rate byte with the first difference kept apart
 
 uint64_t Blocks(const szarena_problem& p) { return p.n / kBlock + (p.n % kBlock != 0); }
-uint64_t RateBytes(const szarena_problem& p) { return (Blocks(p) + p.pad_blocks - 1) / p.pad_blocks * p.pad_blocks; }
+uint64_t RateBytes(const szarena_problem& p) {
+  return (Blocks(p) + p.pad_blocks - 1) / p.pad_blocks * p.pad_blocks;
+}
 
 // Values in block b.
-uint64_t Length(const szarena_problem& p, uint64_t b) { return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock; }
+uint64_t Length(const szarena_problem& p, uint64_t b) {
+  return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock;
+}
 
 // The bound in the data's type, and what the quantiser needs.
 template <typename T>
@@ -51,7 +55,8 @@ uint32_t PayloadBytes(const szarena_problem& p, unsigned rate_byte) {
   return 1 + (rate_byte >> 5 & 3) + 4 + 4 * (rate_byte & 31);
 }
 
-// How a block of these magnitudes is coded: rate byte, planes, bytes of the first difference kept apart (or 0).
+// How a block of these magnitudes is coded: rate byte, planes, bytes of the first difference kept
+// apart (or 0).
 struct Form {
   unsigned rate_byte, planes, first_bytes;
 };
@@ -87,7 +92,8 @@ void StorePlane(const uint32_t* words, unsigned plane, uint8_t* out) {
 uint32_t BitOf(const uint8_t* plane, uint64_t i) { return plane[i / 8] >> (7 - i % 8) & 1; }
 
 template <typename T>
-uint64_t EncodeBlock(uint32_t mode, const T* x, uint64_t m, const Bound<T>& bound, uint8_t* rate_byte, uint8_t* out) {
+uint64_t EncodeBlock(uint32_t mode, const T* x, uint64_t m, const Bound<T>& bound,
+                     uint8_t* rate_byte, uint8_t* out) {
   uint32_t negative[kBlock] = {};
   uint32_t magnitude[kBlock] = {};
   int32_t previous = 0;
@@ -115,12 +121,14 @@ uint64_t EncodeBlock(uint32_t mode, const T* x, uint64_t m, const Bound<T>& boun
   }
   StorePlane(negative, 0, next);
   next += 4;
-  for (unsigned plane = 0; plane < form.planes; ++plane, next += 4) StorePlane(magnitude, plane, next);
+  for (unsigned plane = 0; plane < form.planes; ++plane, next += 4)
+    StorePlane(magnitude, plane, next);
   return static_cast<uint64_t>(next - out);
 }
 
 template <typename T>
-void DecodeBlock(uint32_t mode, unsigned rate_byte, const uint8_t* in, T* x, uint64_t m, const Bound<T>& bound) {
+void DecodeBlock(uint32_t mode, unsigned rate_byte, const uint8_t* in, T* x, uint64_t m,
+                 const Bound<T>& bound) {
   if (rate_byte == kRaw) {
     std::memcpy(x, in, m * sizeof(T));
     return;
@@ -135,7 +143,8 @@ void DecodeBlock(uint32_t mode, unsigned rate_byte, const uint8_t* in, T* x, uin
   uint32_t q = 0;
   for (uint64_t i = 0; i < m; ++i) {
     uint32_t magnitude = 0;
-    for (unsigned plane = 0; plane < (rate_byte & 31); ++plane) magnitude |= BitOf(in + 4 + 4 * plane, i) << plane;
+    for (unsigned plane = 0; plane < (rate_byte & 31); ++plane)
+      magnitude |= BitOf(in + 4 + 4 * plane, i) << plane;
     if (apart && i == 0) magnitude = first;
     uint32_t d = rate_byte != 0 && BitOf(in, i) != 0 ? 0 - magnitude : magnitude;
     q = mode == SZARENA_MODE_FIXED ? d : q + d;
@@ -144,7 +153,8 @@ void DecodeBlock(uint32_t mode, unsigned rate_byte, const uint8_t* in, T* x, uin
 }
 
 template <typename T>
-int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity, szarena_payload* payload) {
+int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity,
+             szarena_payload* payload) {
   const Bound<T> bound(p.abs_bound);
   uint64_t used = RateBytes(p);
   if (used > capacity) return SZARENA_CAPACITY;
@@ -175,15 +185,16 @@ int Decompress(const szarena_problem& p, const uint8_t* payload, uint64_t size, 
 
 extern "C" uint64_t szarena_workspace_bytes(const szarena_problem*) { return 0; }
 
-extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output, uint64_t capacity, void*,
-                                uint64_t, szarena_payload* payload) {
+extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output,
+                                uint64_t capacity, void*, uint64_t, szarena_payload* payload) {
   auto* out = static_cast<uint8_t*>(output);
-  return p->dtype == SZARENA_F32 ? Compress(*p, static_cast<const float*>(input), out, capacity, payload)
-                                 : Compress(*p, static_cast<const double*>(input), out, capacity, payload);
+  return p->dtype == SZARENA_F32
+             ? Compress(*p, static_cast<const float*>(input), out, capacity, payload)
+             : Compress(*p, static_cast<const double*>(input), out, capacity, payload);
 }
 
-extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size, void* output, void*,
-                                  uint64_t) {
+extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size,
+                                  void* output, void*, uint64_t) {
   const auto* in = static_cast<const uint8_t*>(payload);
   return p->dtype == SZARENA_F32 ? Decompress(*p, in, size, static_cast<float*>(output))
                                  : Decompress(*p, in, size, static_cast<double*>(output));

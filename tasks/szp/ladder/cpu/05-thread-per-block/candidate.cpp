@@ -17,10 +17,14 @@ constexpr unsigned kRaw = 0x3F;      // rate byte of a block stored as it is
 constexpr unsigned kOutlier = 0x80;  // rate byte with the first difference kept apart
 
 uint64_t Blocks(const szarena_problem& p) { return p.n / kBlock + (p.n % kBlock != 0); }
-uint64_t RateBytes(const szarena_problem& p) { return (Blocks(p) + p.pad_blocks - 1) / p.pad_blocks * p.pad_blocks; }
+uint64_t RateBytes(const szarena_problem& p) {
+  return (Blocks(p) + p.pad_blocks - 1) / p.pad_blocks * p.pad_blocks;
+}
 
 // Values in block b.
-uint64_t Length(const szarena_problem& p, uint64_t b) { return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock; }
+uint64_t Length(const szarena_problem& p, uint64_t b) {
+  return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock;
+}
 
 // The bound in the data's type, and what the quantiser needs.
 template <typename T>
@@ -55,7 +59,8 @@ uint32_t PayloadBytes(const szarena_problem& p, unsigned rate_byte) {
   return 1 + (rate_byte >> 5 & 3) + 4 + 4 * (rate_byte & 31);
 }
 
-// How a block of these magnitudes is coded: rate byte, planes, bytes of the first difference kept apart (or 0).
+// How a block of these magnitudes is coded: rate byte, planes, bytes of the first difference kept
+// apart (or 0).
 struct Form {
   unsigned rate_byte, planes, first_bytes;
 };
@@ -80,8 +85,9 @@ uint64_t StoreRaw(const T* x, uint64_t m, uint8_t* rate_byte, uint8_t* out) {
   return kBlock * sizeof(T);
 }
 
-// Transposes a 32 x 32 bit matrix whose row i is a[i] and whose column 0 is the top bit (five exchanges of ever smaller
-// squares): with values as rows, row 31 - p becomes bit plane p, the first value in the top bit.
+// Transposes a 32 x 32 bit matrix whose row i is a[i] and whose column 0 is the top bit (five
+// exchanges of ever smaller squares): with values as rows, row 31 - p becomes bit plane p, the
+// first value in the top bit.
 inline void Transpose(uint32_t (&a)[32]) {
   uint32_t mask = 0x0000FFFF;
   for (unsigned j = 16; j != 0; j >>= 1, mask ^= mask << j) {
@@ -126,8 +132,9 @@ struct Vectors<double> {
   typedef int32_t Int __attribute__((vector_size(kVectorBytes / 2)));
 };
 
-// Quantised values of a whole block; false where it has to be stored raw. |x - x'| < e decides without a branch a value, and
-// only where some value does not pass are all of them looked at exactly.
+// Quantised values of a whole block; false where it has to be stored raw. |x - x'| < e decides
+// without a branch a value, and only where some value does not pass are all of them looked at
+// exactly.
 template <typename T>
 inline bool Quantise(const T* x, const Bound<T>& bound, int32_t* q) {
   using Real = typename Vectors<T>::Real;
@@ -152,7 +159,8 @@ inline bool Quantise(const T* x, const Bound<T>& bound, int32_t* q) {
   uint64_t parts[kVectorBytes / 8], all = ~uint64_t{0};
   std::memcpy(parts, &fine, sizeof parts);
   for (uint64_t part : parts) all &= part;
-  if (all == ~uint64_t{0}) [[likely]] return true;
+  if (all == ~uint64_t{0}) [[likely]]
+    return true;
   for (uint64_t i = 0; i < kBlock; ++i) {
     T r = static_cast<T>(q[i]);
     if (!(std::fabs(r) < kLimit) || !Within(x[i], (r * e) * T(2), e)) return false;
@@ -164,12 +172,14 @@ inline bool Quantise(const T* x, const Bound<T>& bound, int32_t* q) {
 template <typename T>
 const T* Padded(uint32_t mode, const T* x, uint64_t m, T (&room)[kBlock]) {
   if (m == kBlock) return x;
-  for (uint64_t i = 0; i < kBlock; ++i) room[i] = i < m ? x[i] : mode == SZARENA_MODE_FIXED ? T(0) : x[m - 1];
+  for (uint64_t i = 0; i < kBlock; ++i)
+    room[i] = i < m ? x[i] : mode == SZARENA_MODE_FIXED ? T(0) : x[m - 1];
   return room;
 }
 
 template <typename T>
-uint64_t EncodeBlock(uint32_t mode, const T* x, uint64_t m, const Bound<T>& bound, uint8_t* rate_byte, uint8_t* out) {
+uint64_t EncodeBlock(uint32_t mode, const T* x, uint64_t m, const Bound<T>& bound,
+                     uint8_t* rate_byte, uint8_t* out) {
   T room[kBlock];
   int32_t q[kBlock + 1];
   q[0] = 0;
@@ -202,12 +212,14 @@ uint64_t EncodeBlock(uint32_t mode, const T* x, uint64_t m, const Bound<T>& boun
   StoreBig(next, signs);
   next += 4;
   Transpose(words);
-  for (unsigned plane = 0; plane < form.planes; ++plane, next += 4) StoreBig(next, words[31 - plane]);
+  for (unsigned plane = 0; plane < form.planes; ++plane, next += 4)
+    StoreBig(next, words[31 - plane]);
   return static_cast<uint64_t>(next - out);
 }
 
 template <typename T>
-void DecodeBlock(uint32_t mode, unsigned rate_byte, const uint8_t* in, T* x, uint64_t m, const Bound<T>& bound) {
+void DecodeBlock(uint32_t mode, unsigned rate_byte, const uint8_t* in, T* x, uint64_t m,
+                 const Bound<T>& bound) {
   if (rate_byte == kRaw) {
     std::memcpy(x, in, m * sizeof(T));
     return;
@@ -225,7 +237,8 @@ void DecodeBlock(uint32_t mode, unsigned rate_byte, const uint8_t* in, T* x, uin
     in += first_bytes;
   }
   const uint32_t signs = LoadBig(in);
-  for (unsigned plane = 0; plane < (rate_byte & 31); ++plane) words[31 - plane] = LoadBig(in + 4 + 4 * plane);
+  for (unsigned plane = 0; plane < (rate_byte & 31); ++plane)
+    words[31 - plane] = LoadBig(in + 4 + 4 * plane);
   Transpose(words);
   if (apart) words[0] = first;
   // Three loops without branches: signs, running sum, values.
@@ -243,9 +256,11 @@ void DecodeBlock(uint32_t mode, unsigned rate_byte, const uint8_t* in, T* x, uin
   std::memcpy(x, values, m * sizeof(T));
 }
 
-// Threads take blocks one by one. A block's place is known when the block before it has published its end.
+// Threads take blocks one by one. A block's place is known when the block before it has published
+// its end.
 template <typename T>
-int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity, szarena_payload* payload) {
+int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity,
+             szarena_payload* payload) {
   const Bound<T> bound(p.abs_bound);
   const uint64_t blocks = Blocks(p);
   if (RateBytes(p) + blocks * kBlock * sizeof(T) > capacity) return SZARENA_CAPACITY;
@@ -254,7 +269,8 @@ int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t
   auto work = [&] {
     uint8_t coded[kBlock * sizeof(T) + 8];
     for (uint64_t b; (b = ticket.fetch_add(1)) < blocks;) {
-      uint64_t bytes = EncodeBlock(p.mode, input + b * kBlock, Length(p, b), bound, output + b, coded);
+      uint64_t bytes =
+          EncodeBlock(p.mode, input + b * kBlock, Length(p, b), bound, output + b, coded);
       while (published.load(std::memory_order_acquire) != b) std::this_thread::yield();
       uint64_t at = end.load(std::memory_order_relaxed);
       end.store(at + bytes, std::memory_order_relaxed);
@@ -292,7 +308,8 @@ int Decompress(const szarena_problem& p, const uint8_t* payload, uint64_t size, 
         corrupt = true;
       }
       published.store(b + 1, std::memory_order_release);
-      if (good) DecodeBlock(p.mode, payload[b], payload + at, output + b * kBlock, Length(p, b), bound);
+      if (good)
+        DecodeBlock(p.mode, payload[b], payload + at, output + b * kBlock, Length(p, b), bound);
     }
   };
   std::vector<std::thread> helpers;
@@ -309,15 +326,16 @@ int Decompress(const szarena_problem& p, const uint8_t* payload, uint64_t size, 
 
 extern "C" uint64_t szarena_workspace_bytes(const szarena_problem*) { return 0; }
 
-extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output, uint64_t capacity, void*,
-                                uint64_t, szarena_payload* payload) {
+extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output,
+                                uint64_t capacity, void*, uint64_t, szarena_payload* payload) {
   auto* out = static_cast<uint8_t*>(output);
-  return p->dtype == SZARENA_F32 ? Compress(*p, static_cast<const float*>(input), out, capacity, payload)
-                                 : Compress(*p, static_cast<const double*>(input), out, capacity, payload);
+  return p->dtype == SZARENA_F32
+             ? Compress(*p, static_cast<const float*>(input), out, capacity, payload)
+             : Compress(*p, static_cast<const double*>(input), out, capacity, payload);
 }
 
-extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size, void* output, void*,
-                                  uint64_t) {
+extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size,
+                                  void* output, void*, uint64_t) {
   const auto* in = static_cast<const uint8_t*>(payload);
   return p->dtype == SZARENA_F32 ? Decompress(*p, in, size, static_cast<float*>(output))
                                  : Decompress(*p, in, size, static_cast<double*>(output));

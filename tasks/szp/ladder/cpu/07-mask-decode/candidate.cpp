@@ -17,10 +17,14 @@ constexpr unsigned kRaw = 0x3F;      // rate byte of a block stored as it is
 constexpr unsigned kOutlier = 0x80;  // rate byte with the first difference kept apart
 
 uint64_t Blocks(const szarena_problem& p) { return p.n / kBlock + (p.n % kBlock != 0); }
-uint64_t RateBytes(const szarena_problem& p) { return (Blocks(p) + p.pad_blocks - 1) / p.pad_blocks * p.pad_blocks; }
+uint64_t RateBytes(const szarena_problem& p) {
+  return (Blocks(p) + p.pad_blocks - 1) / p.pad_blocks * p.pad_blocks;
+}
 
 // Values in block b.
-uint64_t Length(const szarena_problem& p, uint64_t b) { return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock; }
+uint64_t Length(const szarena_problem& p, uint64_t b) {
+  return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock;
+}
 
 // The bound in the data's type, and what the quantiser needs.
 template <typename T>
@@ -62,7 +66,8 @@ uint32_t PayloadBytes(const szarena_problem& p, unsigned rate_byte) {
 #error "this candidate needs AVX2 or AVX-512"
 #endif
 
-// How a block of these magnitudes is coded: rate byte, planes, bytes of the first difference kept apart (or 0).
+// How a block of these magnitudes is coded: rate byte, planes, bytes of the first difference kept
+// apart (or 0).
 struct Form {
   unsigned rate_byte, planes, first_bytes;
 };
@@ -110,8 +115,9 @@ struct Vectors<double> {
   typedef int32_t Int __attribute__((vector_size(kVectorBytes / 2)));
 };
 
-// Quantised values of a whole block; false where it has to be stored raw. |x - x'| < e decides without a branch a value, and
-// only where some value does not pass are all of them looked at exactly.
+// Quantised values of a whole block; false where it has to be stored raw. |x - x'| < e decides
+// without a branch a value, and only where some value does not pass are all of them looked at
+// exactly.
 template <typename T>
 inline bool Quantise(const T* x, const Bound<T>& bound, int32_t* q) {
   using Real = typename Vectors<T>::Real;
@@ -136,7 +142,8 @@ inline bool Quantise(const T* x, const Bound<T>& bound, int32_t* q) {
   uint64_t parts[kVectorBytes / 8], all = ~uint64_t{0};
   std::memcpy(parts, &fine, sizeof parts);
   for (uint64_t part : parts) all &= part;
-  if (all == ~uint64_t{0}) [[likely]] return true;
+  if (all == ~uint64_t{0}) [[likely]]
+    return true;
   for (uint64_t i = 0; i < kBlock; ++i) {
     T r = static_cast<T>(q[i]);
     if (!(std::fabs(r) < kLimit) || !Within(x[i], (r * e) * T(2), e)) return false;
@@ -148,12 +155,14 @@ inline bool Quantise(const T* x, const Bound<T>& bound, int32_t* q) {
 template <typename T>
 const T* Padded(uint32_t mode, const T* x, uint64_t m, T (&room)[kBlock]) {
   if (m == kBlock) return x;
-  for (uint64_t i = 0; i < kBlock; ++i) room[i] = i < m ? x[i] : mode == SZARENA_MODE_FIXED ? T(0) : x[m - 1];
+  for (uint64_t i = 0; i < kBlock; ++i)
+    room[i] = i < m ? x[i] : mode == SZARENA_MODE_FIXED ? T(0) : x[m - 1];
   return room;
 }
 
 #if SZP_AVX512
-// Lane 8 b + k holds value 8 b + 7 - k, so that a mask of 16 lanes is two bytes of a plane as they are stored.
+// Lane 8 b + k holds value 8 b + 7 - k, so that a mask of 16 lanes is two bytes of a plane as they
+// are stored.
 inline __m512i Reversed(__m512i v) {
   const __m512i order = _mm512_set_epi32(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
   return _mm512_maskz_permutexvar_epi32(0xFFFF, order, v);
@@ -177,14 +186,16 @@ inline Differences Difference(const int32_t* q, bool fixed) {
   d.high = _mm512_loadu_si512(q + 16);
   if (!fixed) {
     const __m512i before = _mm512_maskz_alignr_epi32(0xFFFF, d.high, d.low, 15);
-    d.low = _mm512_sub_epi32(d.low, _mm512_maskz_alignr_epi32(0xFFFF, d.low, _mm512_setzero_si512(), 15));
+    d.low = _mm512_sub_epi32(d.low,
+                             _mm512_maskz_alignr_epi32(0xFFFF, d.low, _mm512_setzero_si512(), 15));
     d.high = _mm512_sub_epi32(d.high, before);
   }
 #else
   for (int k = 0; k < 4; ++k) {
     d.v[k] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(q + 8 * k));
     if (fixed) continue;
-    d.v[k] = _mm256_sub_epi32(d.v[k], _mm256_loadu_si256(reinterpret_cast<const __m256i*>(q + 8 * k - 1)));
+    d.v[k] = _mm256_sub_epi32(d.v[k],
+                              _mm256_loadu_si256(reinterpret_cast<const __m256i*>(q + 8 * k - 1)));
   }
 #endif
   return d;
@@ -193,28 +204,36 @@ inline Differences Difference(const int32_t* q, bool fixed) {
 // All magnitudes but the first one's, or-ed.
 inline uint32_t OrOfRest(const Differences& d) {
 #if SZP_AVX512
-  __m512i all = _mm512_or_si512(_mm512_maskz_abs_epi32(0xFFFE, d.low), _mm512_maskz_abs_epi32(0xFFFF, d.high));
-  __m256i half = _mm256_or_si256(_mm512_castsi512_si256(all), _mm512_maskz_extracti64x4_epi64(0xFF, all, 1));
+  __m512i all = _mm512_or_si512(_mm512_maskz_abs_epi32(0xFFFE, d.low),
+                                _mm512_maskz_abs_epi32(0xFFFF, d.high));
+  __m256i half =
+      _mm256_or_si256(_mm512_castsi512_si256(all), _mm512_maskz_extracti64x4_epi64(0xFF, all, 1));
 #else
   __m256i first = _mm256_blend_epi32(_mm256_abs_epi32(d.v[0]), _mm256_setzero_si256(), 1);
-  __m256i half = _mm256_or_si256(_mm256_or_si256(first, _mm256_abs_epi32(d.v[1])),
-                                 _mm256_or_si256(_mm256_abs_epi32(d.v[2]), _mm256_abs_epi32(d.v[3])));
+  __m256i half =
+      _mm256_or_si256(_mm256_or_si256(first, _mm256_abs_epi32(d.v[1])),
+                      _mm256_or_si256(_mm256_abs_epi32(d.v[2]), _mm256_abs_epi32(d.v[3])));
 #endif
   __m128i quarter = _mm_or_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
-  uint64_t two = static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_or_si128(quarter, _mm_unpackhi_epi64(quarter, quarter))));
+  uint64_t two = static_cast<uint64_t>(
+      _mm_cvtsi128_si64(_mm_or_si128(quarter, _mm_unpackhi_epi64(quarter, quarter))));
   return static_cast<uint32_t>(two | two >> 32);
 }
 
-// Sign word and `planes` planes of the differences; the first one's magnitude is left out where `apart`.
+// Sign word and `planes` planes of the differences; the first one's magnitude is left out where
+// `apart`.
 inline void StorePlanes(const Differences& d, unsigned planes, bool apart, uint8_t* out) {
 #if SZP_AVX512
-  uint32_t signs = _mm512_movepi32_mask(Reversed(d.low)) | static_cast<uint32_t>(_mm512_movepi32_mask(Reversed(d.high))) << 16;
+  uint32_t signs = _mm512_movepi32_mask(Reversed(d.low)) |
+                   static_cast<uint32_t>(_mm512_movepi32_mask(Reversed(d.high))) << 16;
   std::memcpy(out, &signs, 4);
-  const __m512i low = Reversed(_mm512_maskz_abs_epi32(static_cast<__mmask16>(apart ? 0xFFFE : 0xFFFF), d.low));
+  const __m512i low =
+      Reversed(_mm512_maskz_abs_epi32(static_cast<__mmask16>(apart ? 0xFFFE : 0xFFFF), d.low));
   const __m512i high = Reversed(_mm512_maskz_abs_epi32(0xFFFF, d.high));
   __m512i bit = _mm512_set1_epi32(1);
   for (unsigned plane = 0; plane < planes; ++plane) {
-    uint32_t word = _mm512_test_epi32_mask(low, bit) | static_cast<uint32_t>(_mm512_test_epi32_mask(high, bit)) << 16;
+    uint32_t word = _mm512_test_epi32_mask(low, bit) |
+                    static_cast<uint32_t>(_mm512_test_epi32_mask(high, bit)) << 16;
     std::memcpy(out + 4 + 4 * plane, &word, 4);
     bit = _mm512_add_epi32(bit, bit);
   }
@@ -223,10 +242,12 @@ inline void StorePlanes(const Differences& d, unsigned planes, bool apart, uint8
   const __m256i order = _mm256_set_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   __m256i v[4];
   for (int k = 0; k < 4; ++k) {
-    out[k] = static_cast<uint8_t>(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_permutevar8x32_epi32(d.v[k], order))));
+    out[k] = static_cast<uint8_t>(
+        _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_permutevar8x32_epi32(d.v[k], order))));
     __m256i magnitude = _mm256_abs_epi32(d.v[k]);
     if (k == 0 && apart) magnitude = _mm256_insert_epi32(magnitude, 0, 0);
-    v[k] = _mm256_sll_epi32(_mm256_permutevar8x32_epi32(magnitude, order), _mm_cvtsi32_si128(static_cast<int>(32 - planes)));
+    v[k] = _mm256_sll_epi32(_mm256_permutevar8x32_epi32(magnitude, order),
+                            _mm_cvtsi32_si128(static_cast<int>(32 - planes)));
   }
   for (unsigned plane = planes; plane-- > 0;) {
     uint8_t* to = out + 4 + 4 * plane;
@@ -239,7 +260,8 @@ inline void StorePlanes(const Differences& d, unsigned planes, bool apart, uint8
 }
 
 template <typename T>
-inline uint64_t EncodeBlock(uint32_t mode, const T* x, uint64_t m, const Bound<T>& bound, uint8_t* rate_byte, uint8_t* out) {
+inline uint64_t EncodeBlock(uint32_t mode, const T* x, uint64_t m, const Bound<T>& bound,
+                            uint8_t* rate_byte, uint8_t* out) {
   T room[kBlock];
   alignas(64) int32_t padded_q[16 + kBlock];
   int32_t* const q = padded_q + 16;
@@ -256,7 +278,8 @@ inline uint64_t EncodeBlock(uint32_t mode, const T* x, uint64_t m, const Bound<T
 }
 
 // The 32 quantised values of a coded block.
-inline void LoadPlanes(const uint8_t* in, unsigned planes, bool apart, uint32_t first, bool running_sum, int32_t* q) {
+inline void LoadPlanes(const uint8_t* in, unsigned planes, bool apart, uint32_t first,
+                       bool running_sum, int32_t* q) {
 #if SZP_AVX512
   uint32_t signs;
   std::memcpy(&signs, in, 4);
@@ -298,8 +321,9 @@ inline void LoadPlanes(const uint8_t* in, unsigned planes, bool apart, uint32_t 
       v = _mm256_or_si256(_mm256_add_epi32(v, v), _mm256_and_si256(bits, one));
     }
     if (k == 0 && apart) v = _mm256_insert_epi32(v, static_cast<int>(first), 0);
-    __m256i negative = _mm256_sub_epi32(_mm256_setzero_si256(),
-                                        _mm256_and_si256(_mm256_srlv_epi32(_mm256_set1_epi32(in[k]), lane), one));
+    __m256i negative =
+        _mm256_sub_epi32(_mm256_setzero_si256(),
+                         _mm256_and_si256(_mm256_srlv_epi32(_mm256_set1_epi32(in[k]), lane), one));
     v = _mm256_sub_epi32(_mm256_xor_si256(v, negative), negative);
     if (running_sum) {
       v = _mm256_add_epi32(v, _mm256_slli_si256(v, 4));
@@ -315,7 +339,8 @@ inline void LoadPlanes(const uint8_t* in, unsigned planes, bool apart, uint32_t 
 }
 
 template <typename T>
-inline void DecodeBlock(uint32_t mode, unsigned rate_byte, const uint8_t* in, T* x, uint64_t m, const Bound<T>& bound) {
+inline void DecodeBlock(uint32_t mode, unsigned rate_byte, const uint8_t* in, T* x, uint64_t m,
+                        const Bound<T>& bound) {
   if (rate_byte == kRaw) {
     std::memcpy(x, in, m * sizeof(T));
     return;
@@ -341,7 +366,8 @@ inline void DecodeBlock(uint32_t mode, unsigned rate_byte, const uint8_t* in, T*
 }
 
 template <typename T>
-int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity, szarena_payload* payload) {
+int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity,
+             szarena_payload* payload) {
   const Bound<T> bound(p.abs_bound);
   uint64_t used = RateBytes(p);
   if (used > capacity) return SZARENA_CAPACITY;
@@ -372,15 +398,16 @@ int Decompress(const szarena_problem& p, const uint8_t* payload, uint64_t size, 
 
 extern "C" uint64_t szarena_workspace_bytes(const szarena_problem*) { return 0; }
 
-extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output, uint64_t capacity, void*,
-                                uint64_t, szarena_payload* payload) {
+extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output,
+                                uint64_t capacity, void*, uint64_t, szarena_payload* payload) {
   auto* out = static_cast<uint8_t*>(output);
-  return p->dtype == SZARENA_F32 ? Compress(*p, static_cast<const float*>(input), out, capacity, payload)
-                                 : Compress(*p, static_cast<const double*>(input), out, capacity, payload);
+  return p->dtype == SZARENA_F32
+             ? Compress(*p, static_cast<const float*>(input), out, capacity, payload)
+             : Compress(*p, static_cast<const double*>(input), out, capacity, payload);
 }
 
-extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size, void* output, void*,
-                                  uint64_t) {
+extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size,
+                                  void* output, void*, uint64_t) {
   const auto* in = static_cast<const uint8_t*>(payload);
   return p->dtype == SZARENA_F32 ? Decompress(*p, in, size, static_cast<float*>(output))
                                  : Decompress(*p, in, size, static_cast<double*>(output));

@@ -46,7 +46,8 @@ T FromBits(typename Type<T>::Word w) {
 // Big-endian, as the format has headers and medians.
 template <typename Word>
 void StoreBig(uint8_t* out, Word w) {
-  for (size_t k = 0; k < sizeof w; ++k) out[k] = static_cast<uint8_t>(w >> (8 * (sizeof w - 1 - k)));
+  for (size_t k = 0; k < sizeof w; ++k)
+    out[k] = static_cast<uint8_t>(w >> (8 * (sizeof w - 1 - k)));
 }
 template <typename Word>
 Word LoadBig(const uint8_t* in) {
@@ -77,7 +78,8 @@ bool Within(T x, T y, T e) {
 // Unbiased exponent field.
 template <typename T>
 int Exponent(T x) {
-  return static_cast<int>(BitsOf(x) >> Type<T>::kMantissa & (2 * Type<T>::kBias + 1)) - Type<T>::kBias;
+  return static_cast<int>(BitsOf(x) >> Type<T>::kMantissa & (2 * Type<T>::kBias + 1)) -
+         Type<T>::kBias;
 }
 
 // How a block is coded. Exact: every bit is kept.
@@ -99,7 +101,8 @@ struct Header {
 
 template <typename T>
 bool ReadHeader(const szarena_problem& p, const uint8_t* in, uint64_t size, Header& h) {
-  if (size < 13 || in[0] != 1 || in[1] != 1 || in[2] != Type<T>::kVersion || in[3] > 1) return false;
+  if (size < 13 || in[0] != 1 || in[1] != 1 || in[2] != Type<T>::kVersion || in[3] > 1)
+    return false;
   h.random = in[3] == 1;
   const uint64_t fixed = h.random ? 20 : 13;
   if (size < fixed) return false;
@@ -117,7 +120,9 @@ bool ReadHeader(const szarena_problem& p, const uint8_t* in, uint64_t size, Head
   return true;
 }
 
-inline bool IsCoded(const uint8_t* states, uint64_t b) { return (states[b / 8] & 0x80 >> (b % 8)) != 0; }
+inline bool IsCoded(const uint8_t* states, uint64_t b) {
+  return (states[b / 8] & 0x80 >> (b % 8)) != 0;
+}
 
 template <typename T>
 void WriteHeader(bool random, uint64_t constant, uint8_t* out) {
@@ -133,10 +138,13 @@ void WriteHeader(bool random, uint64_t constant, uint8_t* out) {
 }
 
 // Values in block b.
-uint64_t Length(const szarena_problem& p, uint64_t b) { return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock; }
+uint64_t Length(const szarena_problem& p, uint64_t b) {
+  return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock;
+}
 uint64_t Blocks(const szarena_problem& p) { return p.n / kBlock + (p.n % kBlock != 0); }
 
-// The scratch memory: one array for every stage's result. Reading allows blocks as short as one value.
+// The scratch memory: one array for every stage's result. Reading allows blocks as short as one
+// value.
 template <typename T>
 struct Scratch {
   using Word = typename Type<T>::Word;
@@ -147,7 +155,9 @@ struct Scratch {
         places(reinterpret_cast<uint64_t*>(high + p.n)),
         plans(reinterpret_cast<Plan<T>*>(places + p.n)),
         codes(reinterpret_cast<uint8_t*>(plans + p.n)) {}
-  static uint64_t Bytes(uint64_t n) { return n * (sizeof(Word) + 2 * sizeof(T) + 8 + sizeof(Plan<T>) + 1); }
+  static uint64_t Bytes(uint64_t n) {
+    return n * (sizeof(Word) + 2 * sizeof(T) + 8 + sizeof(Plan<T>) + 1);
+  }
   Word* words;       // one a value
   T *low, *high;     // one a block
   uint64_t* places;  // of the coded blocks
@@ -187,7 +197,8 @@ void PlanBlocks(const szarena_problem& p, T e, Scratch<T>& s) {
       int bits = Type<T>::kHead + Exponent(radius) - Exponent(static_cast<double>(e)) + 1;
       if (bits < Type<T>::kHead) bits = Type<T>::kHead;
       bool exact = e == 0 || bits > Type<T>::kBits || (bits == Type<T>::kBits && median == 0);
-      s.plans[b] = exact ? Plan<T>{false, true, Type<T>::kBits, T(0)} : Plan<T>{false, false, bits, median};
+      s.plans[b] =
+          exact ? Plan<T>{false, true, Type<T>::kBits, T(0)} : Plan<T>{false, false, bits, median};
     }
   }
 }
@@ -201,8 +212,10 @@ void CheckBlocks(const szarena_problem& p, const T* x, T e, Scratch<T>& s) {
     if (plan.exact) continue;
     for (uint64_t i = b * kBlock; i < b * kBlock + Length(p, b); ++i) {
       Word mask = plan.constant ? 0 : static_cast<Word>(~Word(0) << (Type<T>::kBits - plan.bits));
-      T restored = plan.constant ? plan.median : FromBits<T>(BitsOf(x[i] - plan.median) & mask) + plan.median;
-      if (e > 0 ? !Within(x[i], restored, e) : BitsOf(x[i]) != BitsOf(restored)) s.plans[b] = kExact<T>;
+      T restored = plan.constant ? plan.median
+                                 : FromBits<T>(BitsOf(x[i] - plan.median) & mask) + plan.median;
+      if (e > 0 ? !Within(x[i], restored, e) : BitsOf(x[i]) != BitsOf(restored))
+        s.plans[b] = kExact<T>;
     }
   }
 }
@@ -215,7 +228,8 @@ void MakeWords(const szarena_problem& p, const T* x, Scratch<T>& s) {
   for (uint64_t i = 0; i < p.n; ++i) {
     const Plan<T>& plan = s.plans[i / kBlock];
     if (plan.constant) continue;
-    s.words[i] = BitsOf(plan.exact ? x[i] : x[i] - plan.median) >> (8 * Kept(plan.bits) - plan.bits);
+    s.words[i] =
+        BitsOf(plan.exact ? x[i] : x[i] - plan.median) >> (8 * Kept(plan.bits) - plan.bits);
   }
 }
 
@@ -231,7 +245,8 @@ void MakeCodes(const szarena_problem& p, Scratch<T>& s) {
   }
 }
 
-// Stage 6: sizes and places of the coded blocks; returns the end of the last one, relative to the first.
+// Stage 6: sizes and places of the coded blocks; returns the end of the last one, relative to the
+// first.
 template <typename T>
 uint64_t PlaceBlocks(const szarena_problem& p, Scratch<T>& s) {
   uint64_t at = 0;
@@ -263,7 +278,8 @@ void WriteBlocks(const szarena_problem& p, const Scratch<T>& s, uint8_t* coded) 
     for (uint64_t i = 0; i < m; ++i) {
       const int code = s.codes[b * kBlock + i];
       codes[i / 4] |= static_cast<uint8_t>(code << (6 - 2 * (i % 4)));
-      for (int k = static_cast<int>(sizeof(T)) - Kept(plan.bits); k < static_cast<int>(sizeof(T)) - code; ++k) {
+      for (int k = static_cast<int>(sizeof(T)) - Kept(plan.bits);
+           k < static_cast<int>(sizeof(T)) - code; ++k) {
         *next++ = static_cast<uint8_t>(s.words[b * kBlock + i] >> (8 * k));
       }
     }
@@ -271,8 +287,8 @@ void WriteBlocks(const szarena_problem& p, const Scratch<T>& s, uint8_t* coded) 
 }
 
 template <typename T>
-int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity, void* workspace,
-             szarena_payload* payload) {
+int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity,
+             void* workspace, szarena_payload* payload) {
   const T e = RoundDown<T>(p.abs_bound);
   const bool random = p.mode == SZARENA_MODE_RANDOM_ACCESS;
   const uint64_t blocks = Blocks(p);
@@ -312,12 +328,15 @@ int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t
 }
 
 template <typename T>
-int Decompress(const szarena_problem& p, const uint8_t* in, uint64_t size, T* output, void* workspace) {
+int Decompress(const szarena_problem& p, const uint8_t* in, uint64_t size, T* output,
+               void* workspace) {
   using Word = typename Type<T>::Word;
   Header h;
   if (!ReadHeader<T>(p, in, size, h)) return SZARENA_CORRUPT;
   Scratch<T> s(p, workspace);
-  auto length = [&](uint64_t b) { return p.n - b * h.block < h.block ? p.n - b * h.block : h.block; };
+  auto length = [&](uint64_t b) {
+    return p.n - b * h.block < h.block ? p.n - b * h.block : h.block;
+  };
   // Stage 1: codes, and places of the blocks.
   uint64_t at = static_cast<uint64_t>(h.coded - in), constant = 0;
   for (uint64_t b = 0; b < h.blocks; ++b) {
@@ -327,7 +346,8 @@ int Decompress(const szarena_problem& p, const uint8_t* in, uint64_t size, T* ou
       continue;
     }
     const uint64_t head = 1 + sizeof(T) + (length(b) + 3) / 4;
-    if (size - at < head || in[at] < Type<T>::kHead || in[at] > Type<T>::kBits) return SZARENA_CORRUPT;
+    if (size - at < head || in[at] < Type<T>::kHead || in[at] > Type<T>::kBits)
+      return SZARENA_CORRUPT;
     const int kept = Kept(in[at]);
     uint64_t bytes = head;
     for (uint64_t i = 0; i < length(b); ++i) {
@@ -346,7 +366,8 @@ int Decompress(const szarena_problem& p, const uint8_t* in, uint64_t size, T* ou
     const int kept = Kept(in[s.places[b]]);
     Word w = 0;
     for (uint64_t i = b * h.block; i < b * h.block + length(b); ++i) {
-      for (int k = static_cast<int>(sizeof(T)) - kept; k < static_cast<int>(sizeof(T)) - s.codes[i]; ++k) {
+      for (int k = static_cast<int>(sizeof(T)) - kept; k < static_cast<int>(sizeof(T)) - s.codes[i];
+           ++k) {
         w = static_cast<Word>((w & ~(Word(0xFF) << (8 * k))) | Word(*next++) << (8 * k));
       }
       s.words[i] = w;
@@ -373,20 +394,25 @@ int Decompress(const szarena_problem& p, const uint8_t* in, uint64_t size, T* ou
 
 }  // namespace
 
-extern "C" uint64_t szarena_workspace_bytes(const szarena_problem* p) { return p->dtype == SZARENA_F32 ? Scratch<float>::Bytes(p->n) : Scratch<double>::Bytes(p->n); }
-
-extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output, uint64_t capacity,
-                                void* workspace, uint64_t workspace_bytes, szarena_payload* payload) {
-  if (workspace_bytes < szarena_workspace_bytes(p)) return SZARENA_CAPACITY;
-  auto* out = static_cast<uint8_t*>(output);
-  return p->dtype == SZARENA_F32 ? Compress(*p, static_cast<const float*>(input), out, capacity, workspace, payload)
-                                 : Compress(*p, static_cast<const double*>(input), out, capacity, workspace, payload);
+extern "C" uint64_t szarena_workspace_bytes(const szarena_problem* p) {
+  return p->dtype == SZARENA_F32 ? Scratch<float>::Bytes(p->n) : Scratch<double>::Bytes(p->n);
 }
 
-extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size, void* output,
-                                  void* workspace, uint64_t workspace_bytes) {
+extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output,
+                                uint64_t capacity, void* workspace, uint64_t workspace_bytes,
+                                szarena_payload* payload) {
+  if (workspace_bytes < szarena_workspace_bytes(p)) return SZARENA_CAPACITY;
+  auto* out = static_cast<uint8_t*>(output);
+  return p->dtype == SZARENA_F32
+             ? Compress(*p, static_cast<const float*>(input), out, capacity, workspace, payload)
+             : Compress(*p, static_cast<const double*>(input), out, capacity, workspace, payload);
+}
+
+extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size,
+                                  void* output, void* workspace, uint64_t workspace_bytes) {
   if (workspace_bytes < szarena_workspace_bytes(p)) return SZARENA_CAPACITY;
   const auto* in = static_cast<const uint8_t*>(payload);
-  return p->dtype == SZARENA_F32 ? Decompress(*p, in, size, static_cast<float*>(output), workspace)
-                                 : Decompress(*p, in, size, static_cast<double*>(output), workspace);
+  return p->dtype == SZARENA_F32
+             ? Decompress(*p, in, size, static_cast<float*>(output), workspace)
+             : Decompress(*p, in, size, static_cast<double*>(output), workspace);
 }

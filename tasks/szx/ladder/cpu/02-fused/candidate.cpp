@@ -46,7 +46,8 @@ T FromBits(typename Type<T>::Word w) {
 // Big-endian, as the format has headers and medians.
 template <typename Word>
 void StoreBig(uint8_t* out, Word w) {
-  for (size_t k = 0; k < sizeof w; ++k) out[k] = static_cast<uint8_t>(w >> (8 * (sizeof w - 1 - k)));
+  for (size_t k = 0; k < sizeof w; ++k)
+    out[k] = static_cast<uint8_t>(w >> (8 * (sizeof w - 1 - k)));
 }
 template <typename Word>
 Word LoadBig(const uint8_t* in) {
@@ -77,7 +78,8 @@ bool Within(T x, T y, T e) {
 // Unbiased exponent field.
 template <typename T>
 int Exponent(T x) {
-  return static_cast<int>(BitsOf(x) >> Type<T>::kMantissa & (2 * Type<T>::kBias + 1)) - Type<T>::kBias;
+  return static_cast<int>(BitsOf(x) >> Type<T>::kMantissa & (2 * Type<T>::kBias + 1)) -
+         Type<T>::kBias;
 }
 
 // How a block is coded. Exact: every bit is kept.
@@ -99,7 +101,8 @@ struct Header {
 
 template <typename T>
 bool ReadHeader(const szarena_problem& p, const uint8_t* in, uint64_t size, Header& h) {
-  if (size < 13 || in[0] != 1 || in[1] != 1 || in[2] != Type<T>::kVersion || in[3] > 1) return false;
+  if (size < 13 || in[0] != 1 || in[1] != 1 || in[2] != Type<T>::kVersion || in[3] > 1)
+    return false;
   h.random = in[3] == 1;
   const uint64_t fixed = h.random ? 20 : 13;
   if (size < fixed) return false;
@@ -117,7 +120,9 @@ bool ReadHeader(const szarena_problem& p, const uint8_t* in, uint64_t size, Head
   return true;
 }
 
-inline bool IsCoded(const uint8_t* states, uint64_t b) { return (states[b / 8] & 0x80 >> (b % 8)) != 0; }
+inline bool IsCoded(const uint8_t* states, uint64_t b) {
+  return (states[b / 8] & 0x80 >> (b % 8)) != 0;
+}
 
 template <typename T>
 void WriteHeader(bool random, uint64_t constant, uint8_t* out) {
@@ -133,7 +138,9 @@ void WriteHeader(bool random, uint64_t constant, uint8_t* out) {
 }
 
 // Values in block b.
-uint64_t Length(const szarena_problem& p, uint64_t b) { return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock; }
+uint64_t Length(const szarena_problem& p, uint64_t b) {
+  return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock;
+}
 uint64_t Blocks(const szarena_problem& p) { return p.n / kBlock + (p.n % kBlock != 0); }
 
 template <typename T>
@@ -217,13 +224,15 @@ uint64_t ReadBlock(const uint8_t* in, uint64_t available, uint64_t m, T* x) {
 }
 
 template <typename T>
-int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity, void*, szarena_payload* payload) {
+int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity, void*,
+             szarena_payload* payload) {
   const T e = RoundDown<T>(p.abs_bound);
   const bool random = p.mode == SZARENA_MODE_RANDOM_ACCESS;
   const uint64_t blocks = Blocks(p);
   // First pass: how many blocks are constant, which fixes where everything lies.
   uint64_t constant = 0;
-  for (uint64_t b = 0; b < blocks; ++b) constant += MakePlan(input + b * kBlock, Length(p, b), e).constant;
+  for (uint64_t b = 0; b < blocks; ++b)
+    constant += MakePlan(input + b * kBlock, Length(p, b), e).constant;
   uint8_t* sizes = output + (random ? 20 : 13);
   uint8_t* states = sizes + (random ? 2 * (blocks - constant) : 0);
   uint8_t* medians = states + (blocks + 7) / 8;
@@ -240,7 +249,8 @@ int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t
       medians += sizeof(T);
       continue;
     }
-    if (capacity - static_cast<uint64_t>(coded - output) < MostBytes<T>(Length(p, b))) return SZARENA_CAPACITY;
+    if (capacity - static_cast<uint64_t>(coded - output) < MostBytes<T>(Length(p, b)))
+      return SZARENA_CAPACITY;
     states[b / 8] |= static_cast<uint8_t>(0x80 >> (b % 8));
     const uint64_t size = WriteBlock(x, Length(p, b), plan, coded);
     coded += size;
@@ -282,16 +292,19 @@ int Decompress(const szarena_problem& p, const uint8_t* in, uint64_t size, T* ou
 
 extern "C" uint64_t szarena_workspace_bytes(const szarena_problem*) { return 0; }
 
-extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output, uint64_t capacity,
-                                void* workspace, uint64_t, szarena_payload* payload) {
+extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output,
+                                uint64_t capacity, void* workspace, uint64_t,
+                                szarena_payload* payload) {
   auto* out = static_cast<uint8_t*>(output);
-  return p->dtype == SZARENA_F32 ? Compress(*p, static_cast<const float*>(input), out, capacity, workspace, payload)
-                                 : Compress(*p, static_cast<const double*>(input), out, capacity, workspace, payload);
+  return p->dtype == SZARENA_F32
+             ? Compress(*p, static_cast<const float*>(input), out, capacity, workspace, payload)
+             : Compress(*p, static_cast<const double*>(input), out, capacity, workspace, payload);
 }
 
-extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size, void* output,
-                                  void* workspace, uint64_t) {
+extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size,
+                                  void* output, void* workspace, uint64_t) {
   const auto* in = static_cast<const uint8_t*>(payload);
-  return p->dtype == SZARENA_F32 ? Decompress(*p, in, size, static_cast<float*>(output), workspace)
-                                 : Decompress(*p, in, size, static_cast<double*>(output), workspace);
+  return p->dtype == SZARENA_F32
+             ? Decompress(*p, in, size, static_cast<float*>(output), workspace)
+             : Decompress(*p, in, size, static_cast<double*>(output), workspace);
 }

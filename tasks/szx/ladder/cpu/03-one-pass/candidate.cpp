@@ -46,7 +46,8 @@ T FromBits(typename Type<T>::Word w) {
 // Big-endian, as the format has headers and medians.
 template <typename Word>
 void StoreBig(uint8_t* out, Word w) {
-  for (size_t k = 0; k < sizeof w; ++k) out[k] = static_cast<uint8_t>(w >> (8 * (sizeof w - 1 - k)));
+  for (size_t k = 0; k < sizeof w; ++k)
+    out[k] = static_cast<uint8_t>(w >> (8 * (sizeof w - 1 - k)));
 }
 template <typename Word>
 Word LoadBig(const uint8_t* in) {
@@ -77,7 +78,8 @@ bool Within(T x, T y, T e) {
 // Unbiased exponent field.
 template <typename T>
 int Exponent(T x) {
-  return static_cast<int>(BitsOf(x) >> Type<T>::kMantissa & (2 * Type<T>::kBias + 1)) - Type<T>::kBias;
+  return static_cast<int>(BitsOf(x) >> Type<T>::kMantissa & (2 * Type<T>::kBias + 1)) -
+         Type<T>::kBias;
 }
 
 // How a block is coded. Exact: every bit is kept.
@@ -99,7 +101,8 @@ struct Header {
 
 template <typename T>
 bool ReadHeader(const szarena_problem& p, const uint8_t* in, uint64_t size, Header& h) {
-  if (size < 13 || in[0] != 1 || in[1] != 1 || in[2] != Type<T>::kVersion || in[3] > 1) return false;
+  if (size < 13 || in[0] != 1 || in[1] != 1 || in[2] != Type<T>::kVersion || in[3] > 1)
+    return false;
   h.random = in[3] == 1;
   const uint64_t fixed = h.random ? 20 : 13;
   if (size < fixed) return false;
@@ -117,7 +120,9 @@ bool ReadHeader(const szarena_problem& p, const uint8_t* in, uint64_t size, Head
   return true;
 }
 
-inline bool IsCoded(const uint8_t* states, uint64_t b) { return (states[b / 8] & 0x80 >> (b % 8)) != 0; }
+inline bool IsCoded(const uint8_t* states, uint64_t b) {
+  return (states[b / 8] & 0x80 >> (b % 8)) != 0;
+}
 
 template <typename T>
 void WriteHeader(bool random, uint64_t constant, uint8_t* out) {
@@ -133,7 +138,9 @@ void WriteHeader(bool random, uint64_t constant, uint8_t* out) {
 }
 
 // Values in block b.
-uint64_t Length(const szarena_problem& p, uint64_t b) { return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock; }
+uint64_t Length(const szarena_problem& p, uint64_t b) {
+  return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock;
+}
 uint64_t Blocks(const szarena_problem& p) { return p.n / kBlock + (p.n % kBlock != 0); }
 
 template <typename T>
@@ -231,7 +238,9 @@ struct Tables {
       : medians(static_cast<uint8_t*>(workspace)),
         sizes(medians + sizeof(T) * Blocks(p)),
         states(sizes + 2 * Blocks(p)) {}
-  static uint64_t Bytes(const szarena_problem& p) { return Blocks(p) * (sizeof(T) + 2) + (Blocks(p) + 7) / 8; }
+  static uint64_t Bytes(const szarena_problem& p) {
+    return Blocks(p) * (sizeof(T) + 2) + (Blocks(p) + 7) / 8;
+  }
   uint8_t *medians, *sizes, *states;
   uint64_t constant = 0, coded = 0;
 };
@@ -241,8 +250,8 @@ constexpr uint64_t kSlack = 64;
 
 // Codes all blocks from `place` on and gives the end, 0 where the buffer is too short for that.
 template <typename T>
-uint64_t CodeFrom(const szarena_problem& p, const T* input, T e, uint8_t* output, uint64_t capacity, uint64_t place,
-                  Tables<T>& tables) {
+uint64_t CodeFrom(const szarena_problem& p, const T* input, T e, uint8_t* output, uint64_t capacity,
+                  uint64_t place, Tables<T>& tables) {
   const uint64_t blocks = Blocks(p);
   std::memset(tables.states, 0, (blocks + 7) / 8);
   uint64_t at = place;
@@ -262,24 +271,28 @@ uint64_t CodeFrom(const szarena_problem& p, const T* input, T e, uint8_t* output
   return at;
 }
 
-// One pass: the blocks go behind room for the longest tables, then the tables right before the blocks.
+// One pass: the blocks go behind room for the longest tables, then the tables right before the
+// blocks.
 template <typename T>
-int CompressAlone(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity, void* workspace,
-                  szarena_payload* payload) {
+int CompressAlone(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity,
+                  void* workspace, szarena_payload* payload) {
   const T e = RoundDown<T>(p.abs_bound);
   const bool random = p.mode == SZARENA_MODE_RANDOM_ACCESS;
   const uint64_t blocks = Blocks(p), header = random ? 20 : 13, states = (blocks + 7) / 8;
   Tables<T> tables(p, workspace);
   uint64_t place = header + states + sizeof(T) * blocks;
   uint64_t end = CodeFrom(p, input, e, output, capacity, place, tables);
-  auto table_bytes = [&] { return header + states + (random ? 2 * tables.coded : 0) + sizeof(T) * tables.constant; };
+  auto table_bytes = [&] {
+    return header + states + (random ? 2 * tables.coded : 0) + sizeof(T) * tables.constant;
+  };
   if (end == 0) {
     // Hardly compressible: the room for tables that never come is missing. Count the blocks first.
     tables = Tables<T>(p, workspace);
     for (uint64_t b = 0; b < blocks; ++b) {
       T median;
       uint8_t unused[MostBytes<T>(kBlock) + kSlack];
-      ++(EncodeBlock(input + b * kBlock, Length(p, b), e, unused, &median) == 0 ? tables.constant : tables.coded);
+      ++(EncodeBlock(input + b * kBlock, Length(p, b), e, unused, &median) == 0 ? tables.constant
+                                                                                : tables.coded);
     }
     place = table_bytes();
     tables = Tables<T>(p, workspace);
@@ -300,8 +313,8 @@ int CompressAlone(const szarena_problem& p, const T* input, uint8_t* output, uin
 }
 
 template <typename T>
-int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity, void* workspace,
-             szarena_payload* payload) {
+int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity,
+             void* workspace, szarena_payload* payload) {
   return CompressAlone(p, input, output, capacity, workspace, payload);
 }
 
@@ -331,20 +344,25 @@ int Decompress(const szarena_problem& p, const uint8_t* in, uint64_t size, T* ou
 
 }  // namespace
 
-extern "C" uint64_t szarena_workspace_bytes(const szarena_problem* p) { return p->dtype == SZARENA_F32 ? Tables<float>::Bytes(*p) : Tables<double>::Bytes(*p); }
-
-extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output, uint64_t capacity,
-                                void* workspace, uint64_t workspace_bytes, szarena_payload* payload) {
-  if (workspace_bytes < szarena_workspace_bytes(p)) return SZARENA_CAPACITY;
-  auto* out = static_cast<uint8_t*>(output);
-  return p->dtype == SZARENA_F32 ? Compress(*p, static_cast<const float*>(input), out, capacity, workspace, payload)
-                                 : Compress(*p, static_cast<const double*>(input), out, capacity, workspace, payload);
+extern "C" uint64_t szarena_workspace_bytes(const szarena_problem* p) {
+  return p->dtype == SZARENA_F32 ? Tables<float>::Bytes(*p) : Tables<double>::Bytes(*p);
 }
 
-extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size, void* output,
-                                  void* workspace, uint64_t workspace_bytes) {
+extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output,
+                                uint64_t capacity, void* workspace, uint64_t workspace_bytes,
+                                szarena_payload* payload) {
+  if (workspace_bytes < szarena_workspace_bytes(p)) return SZARENA_CAPACITY;
+  auto* out = static_cast<uint8_t*>(output);
+  return p->dtype == SZARENA_F32
+             ? Compress(*p, static_cast<const float*>(input), out, capacity, workspace, payload)
+             : Compress(*p, static_cast<const double*>(input), out, capacity, workspace, payload);
+}
+
+extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size,
+                                  void* output, void* workspace, uint64_t workspace_bytes) {
   if (workspace_bytes < szarena_workspace_bytes(p)) return SZARENA_CAPACITY;
   const auto* in = static_cast<const uint8_t*>(payload);
-  return p->dtype == SZARENA_F32 ? Decompress(*p, in, size, static_cast<float*>(output), workspace)
-                                 : Decompress(*p, in, size, static_cast<double*>(output), workspace);
+  return p->dtype == SZARENA_F32
+             ? Decompress(*p, in, size, static_cast<float*>(output), workspace)
+             : Decompress(*p, in, size, static_cast<double*>(output), workspace);
 }

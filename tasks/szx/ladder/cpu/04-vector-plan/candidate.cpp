@@ -46,7 +46,8 @@ T FromBits(typename Type<T>::Word w) {
 // Big-endian, as the format has headers and medians.
 template <typename Word>
 void StoreBig(uint8_t* out, Word w) {
-  for (size_t k = 0; k < sizeof w; ++k) out[k] = static_cast<uint8_t>(w >> (8 * (sizeof w - 1 - k)));
+  for (size_t k = 0; k < sizeof w; ++k)
+    out[k] = static_cast<uint8_t>(w >> (8 * (sizeof w - 1 - k)));
 }
 template <typename Word>
 Word LoadBig(const uint8_t* in) {
@@ -77,7 +78,8 @@ bool Within(T x, T y, T e) {
 // Unbiased exponent field.
 template <typename T>
 int Exponent(T x) {
-  return static_cast<int>(BitsOf(x) >> Type<T>::kMantissa & (2 * Type<T>::kBias + 1)) - Type<T>::kBias;
+  return static_cast<int>(BitsOf(x) >> Type<T>::kMantissa & (2 * Type<T>::kBias + 1)) -
+         Type<T>::kBias;
 }
 
 // How a block is coded. Exact: every bit is kept.
@@ -99,7 +101,8 @@ struct Header {
 
 template <typename T>
 bool ReadHeader(const szarena_problem& p, const uint8_t* in, uint64_t size, Header& h) {
-  if (size < 13 || in[0] != 1 || in[1] != 1 || in[2] != Type<T>::kVersion || in[3] > 1) return false;
+  if (size < 13 || in[0] != 1 || in[1] != 1 || in[2] != Type<T>::kVersion || in[3] > 1)
+    return false;
   h.random = in[3] == 1;
   const uint64_t fixed = h.random ? 20 : 13;
   if (size < fixed) return false;
@@ -117,7 +120,9 @@ bool ReadHeader(const szarena_problem& p, const uint8_t* in, uint64_t size, Head
   return true;
 }
 
-inline bool IsCoded(const uint8_t* states, uint64_t b) { return (states[b / 8] & 0x80 >> (b % 8)) != 0; }
+inline bool IsCoded(const uint8_t* states, uint64_t b) {
+  return (states[b / 8] & 0x80 >> (b % 8)) != 0;
+}
 
 template <typename T>
 void WriteHeader(bool random, uint64_t constant, uint8_t* out) {
@@ -133,7 +138,9 @@ void WriteHeader(bool random, uint64_t constant, uint8_t* out) {
 }
 
 // Values in block b.
-uint64_t Length(const szarena_problem& p, uint64_t b) { return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock; }
+uint64_t Length(const szarena_problem& p, uint64_t b) {
+  return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock;
+}
 uint64_t Blocks(const szarena_problem& p) { return p.n / kBlock + (p.n % kBlock != 0); }
 
 // Bytes of the machine's widest vectors.
@@ -175,7 +182,8 @@ inline bool All(const Mask& mask) {
   return all == ~uint64_t{0};
 }
 
-// The plan of a whole block. The vector check |x - x'| < e decides; where it fails for some value, the exact one does.
+// The plan of a whole block. The vector check |x - x'| < e decides; where it fails for some value,
+// the exact one does.
 template <typename T>
 inline Plan<T> MakePlan(const T* x, T e) {
   using Real = typename Vectors<T>::Real;
@@ -264,20 +272,24 @@ inline void MakeCodes(const Word* words, uint64_t m, uint8_t* codes) {
   uint8_t code[kBlock];
   for (uint64_t i = 0; i < kBlock; ++i) {
     Word d = words[1 + i] ^ words[i];
-    code[i] = static_cast<uint8_t>((d >> (kTop - 8) == 0) + (d >> (kTop - 16) == 0) + (d >> (kTop - 24) == 0));
+    code[i] = static_cast<uint8_t>((d >> (kTop - 8) == 0) + (d >> (kTop - 16) == 0) +
+                                   (d >> (kTop - 24) == 0));
   }
   for (uint64_t i = m; i < kBlock; ++i) code[i] = 0;
   for (uint64_t g = 0; g < (m + 3) / 4; ++g) {
-    codes[g] = static_cast<uint8_t>(code[4 * g] << 6 | code[4 * g + 1] << 4 | code[4 * g + 2] << 2 | code[4 * g + 3]);
+    codes[g] = static_cast<uint8_t>(code[4 * g] << 6 | code[4 * g + 1] << 4 | code[4 * g + 2] << 2 |
+                                    code[4 * g + 3]);
   }
 }
 
 // The bytes of m words that are kept and not shared; returns their end.
 template <typename Word>
-inline uint8_t* PackBytes(const Word* words, uint64_t m, int kept, const uint8_t* codes, uint8_t* next) {
+inline uint8_t* PackBytes(const Word* words, uint64_t m, int kept, const uint8_t* codes,
+                          uint8_t* next) {
   for (uint64_t i = 0; i < m; ++i) {
     int code = codes[i / 4] >> (6 - 2 * (i % 4)) & 3;
-    for (int k = static_cast<int>(sizeof(Word)) - kept; k < static_cast<int>(sizeof(Word)) - code; ++k) {
+    for (int k = static_cast<int>(sizeof(Word)) - kept; k < static_cast<int>(sizeof(Word)) - code;
+         ++k) {
       *next++ = static_cast<uint8_t>(words[i] >> (8 * k));
     }
   }
@@ -299,7 +311,8 @@ uint64_t EncodeBlock(const T* values, uint64_t m, T e, uint8_t* out, T* median) 
   StoreBig(out + 1, BitsOf(plan.median));
   uint8_t* const codes = out + 1 + sizeof(T);
   MakeCodes(words, m, codes);
-  return static_cast<uint64_t>(PackBytes(words + 1, m, (plan.bits + 7) / 8, codes, codes + (m + 3) / 4) - out);
+  return static_cast<uint64_t>(
+      PackBytes(words + 1, m, (plan.bits + 7) / 8, codes, codes + (m + 3) / 4) - out);
 }
 
 // Reads one coded block of m values; returns its size, 0 where it is damaged or cut off.
@@ -333,7 +346,9 @@ struct Tables {
       : medians(static_cast<uint8_t*>(workspace)),
         sizes(medians + sizeof(T) * Blocks(p)),
         states(sizes + 2 * Blocks(p)) {}
-  static uint64_t Bytes(const szarena_problem& p) { return Blocks(p) * (sizeof(T) + 2) + (Blocks(p) + 7) / 8; }
+  static uint64_t Bytes(const szarena_problem& p) {
+    return Blocks(p) * (sizeof(T) + 2) + (Blocks(p) + 7) / 8;
+  }
   uint8_t *medians, *sizes, *states;
   uint64_t constant = 0, coded = 0;
 };
@@ -343,8 +358,8 @@ constexpr uint64_t kSlack = 64;
 
 // Codes all blocks from `place` on and gives the end, 0 where the buffer is too short for that.
 template <typename T>
-uint64_t CodeFrom(const szarena_problem& p, const T* input, T e, uint8_t* output, uint64_t capacity, uint64_t place,
-                  Tables<T>& tables) {
+uint64_t CodeFrom(const szarena_problem& p, const T* input, T e, uint8_t* output, uint64_t capacity,
+                  uint64_t place, Tables<T>& tables) {
   const uint64_t blocks = Blocks(p);
   std::memset(tables.states, 0, (blocks + 7) / 8);
   uint64_t at = place;
@@ -364,24 +379,28 @@ uint64_t CodeFrom(const szarena_problem& p, const T* input, T e, uint8_t* output
   return at;
 }
 
-// One pass: the blocks go behind room for the longest tables, then the tables right before the blocks.
+// One pass: the blocks go behind room for the longest tables, then the tables right before the
+// blocks.
 template <typename T>
-int CompressAlone(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity, void* workspace,
-                  szarena_payload* payload) {
+int CompressAlone(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity,
+                  void* workspace, szarena_payload* payload) {
   const T e = RoundDown<T>(p.abs_bound);
   const bool random = p.mode == SZARENA_MODE_RANDOM_ACCESS;
   const uint64_t blocks = Blocks(p), header = random ? 20 : 13, states = (blocks + 7) / 8;
   Tables<T> tables(p, workspace);
   uint64_t place = header + states + sizeof(T) * blocks;
   uint64_t end = CodeFrom(p, input, e, output, capacity, place, tables);
-  auto table_bytes = [&] { return header + states + (random ? 2 * tables.coded : 0) + sizeof(T) * tables.constant; };
+  auto table_bytes = [&] {
+    return header + states + (random ? 2 * tables.coded : 0) + sizeof(T) * tables.constant;
+  };
   if (end == 0) {
     // Hardly compressible: the room for tables that never come is missing. Count the blocks first.
     tables = Tables<T>(p, workspace);
     for (uint64_t b = 0; b < blocks; ++b) {
       T median;
       uint8_t unused[MostBytes<T>(kBlock) + kSlack];
-      ++(EncodeBlock(input + b * kBlock, Length(p, b), e, unused, &median) == 0 ? tables.constant : tables.coded);
+      ++(EncodeBlock(input + b * kBlock, Length(p, b), e, unused, &median) == 0 ? tables.constant
+                                                                                : tables.coded);
     }
     place = table_bytes();
     tables = Tables<T>(p, workspace);
@@ -402,8 +421,8 @@ int CompressAlone(const szarena_problem& p, const T* input, uint8_t* output, uin
 }
 
 template <typename T>
-int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity, void* workspace,
-             szarena_payload* payload) {
+int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity,
+             void* workspace, szarena_payload* payload) {
   return CompressAlone(p, input, output, capacity, workspace, payload);
 }
 
@@ -433,20 +452,25 @@ int Decompress(const szarena_problem& p, const uint8_t* in, uint64_t size, T* ou
 
 }  // namespace
 
-extern "C" uint64_t szarena_workspace_bytes(const szarena_problem* p) { return p->dtype == SZARENA_F32 ? Tables<float>::Bytes(*p) : Tables<double>::Bytes(*p); }
-
-extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output, uint64_t capacity,
-                                void* workspace, uint64_t workspace_bytes, szarena_payload* payload) {
-  if (workspace_bytes < szarena_workspace_bytes(p)) return SZARENA_CAPACITY;
-  auto* out = static_cast<uint8_t*>(output);
-  return p->dtype == SZARENA_F32 ? Compress(*p, static_cast<const float*>(input), out, capacity, workspace, payload)
-                                 : Compress(*p, static_cast<const double*>(input), out, capacity, workspace, payload);
+extern "C" uint64_t szarena_workspace_bytes(const szarena_problem* p) {
+  return p->dtype == SZARENA_F32 ? Tables<float>::Bytes(*p) : Tables<double>::Bytes(*p);
 }
 
-extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size, void* output,
-                                  void* workspace, uint64_t workspace_bytes) {
+extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output,
+                                uint64_t capacity, void* workspace, uint64_t workspace_bytes,
+                                szarena_payload* payload) {
+  if (workspace_bytes < szarena_workspace_bytes(p)) return SZARENA_CAPACITY;
+  auto* out = static_cast<uint8_t*>(output);
+  return p->dtype == SZARENA_F32
+             ? Compress(*p, static_cast<const float*>(input), out, capacity, workspace, payload)
+             : Compress(*p, static_cast<const double*>(input), out, capacity, workspace, payload);
+}
+
+extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size,
+                                  void* output, void* workspace, uint64_t workspace_bytes) {
   if (workspace_bytes < szarena_workspace_bytes(p)) return SZARENA_CAPACITY;
   const auto* in = static_cast<const uint8_t*>(payload);
-  return p->dtype == SZARENA_F32 ? Decompress(*p, in, size, static_cast<float*>(output), workspace)
-                                 : Decompress(*p, in, size, static_cast<double*>(output), workspace);
+  return p->dtype == SZARENA_F32
+             ? Decompress(*p, in, size, static_cast<float*>(output), workspace)
+             : Decompress(*p, in, size, static_cast<double*>(output), workspace);
 }

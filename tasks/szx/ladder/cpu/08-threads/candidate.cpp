@@ -55,7 +55,8 @@ T FromBits(typename Type<T>::Word w) {
 // Big-endian, as the format has headers and medians.
 template <typename Word>
 void StoreBig(uint8_t* out, Word w) {
-  for (size_t k = 0; k < sizeof w; ++k) out[k] = static_cast<uint8_t>(w >> (8 * (sizeof w - 1 - k)));
+  for (size_t k = 0; k < sizeof w; ++k)
+    out[k] = static_cast<uint8_t>(w >> (8 * (sizeof w - 1 - k)));
 }
 template <typename Word>
 Word LoadBig(const uint8_t* in) {
@@ -86,7 +87,8 @@ bool Within(T x, T y, T e) {
 // Unbiased exponent field.
 template <typename T>
 int Exponent(T x) {
-  return static_cast<int>(BitsOf(x) >> Type<T>::kMantissa & (2 * Type<T>::kBias + 1)) - Type<T>::kBias;
+  return static_cast<int>(BitsOf(x) >> Type<T>::kMantissa & (2 * Type<T>::kBias + 1)) -
+         Type<T>::kBias;
 }
 
 // How a block is coded. Exact: every bit is kept.
@@ -108,7 +110,8 @@ struct Header {
 
 template <typename T>
 bool ReadHeader(const szarena_problem& p, const uint8_t* in, uint64_t size, Header& h) {
-  if (size < 13 || in[0] != 1 || in[1] != 1 || in[2] != Type<T>::kVersion || in[3] > 1) return false;
+  if (size < 13 || in[0] != 1 || in[1] != 1 || in[2] != Type<T>::kVersion || in[3] > 1)
+    return false;
   h.random = in[3] == 1;
   const uint64_t fixed = h.random ? 20 : 13;
   if (size < fixed) return false;
@@ -126,7 +129,9 @@ bool ReadHeader(const szarena_problem& p, const uint8_t* in, uint64_t size, Head
   return true;
 }
 
-inline bool IsCoded(const uint8_t* states, uint64_t b) { return (states[b / 8] & 0x80 >> (b % 8)) != 0; }
+inline bool IsCoded(const uint8_t* states, uint64_t b) {
+  return (states[b / 8] & 0x80 >> (b % 8)) != 0;
+}
 
 template <typename T>
 void WriteHeader(bool random, uint64_t constant, uint8_t* out) {
@@ -142,7 +147,9 @@ void WriteHeader(bool random, uint64_t constant, uint8_t* out) {
 }
 
 // Values in block b.
-uint64_t Length(const szarena_problem& p, uint64_t b) { return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock; }
+uint64_t Length(const szarena_problem& p, uint64_t b) {
+  return p.n - b * kBlock < kBlock ? p.n - b * kBlock : kBlock;
+}
 uint64_t Blocks(const szarena_problem& p) { return p.n / kBlock + (p.n % kBlock != 0); }
 
 // Bytes of the machine's widest vectors.
@@ -184,7 +191,8 @@ inline bool All(const Mask& mask) {
   return all == ~uint64_t{0};
 }
 
-// The plan of a whole block. The vector check |x - x'| < e decides; where it fails for some value, the exact one does.
+// The plan of a whole block. The vector check |x - x'| < e decides; where it fails for some value,
+// the exact one does.
 template <typename T>
 inline Plan<T> MakePlan(const T* x, T e) {
   using Real = typename Vectors<T>::Real;
@@ -273,18 +281,21 @@ inline void MakeCodes(const Word* words, uint64_t m, uint8_t* codes) {
   uint8_t code[kBlock];
   for (uint64_t i = 0; i < kBlock; ++i) {
     Word d = words[1 + i] ^ words[i];
-    code[i] = static_cast<uint8_t>((d >> (kTop - 8) == 0) + (d >> (kTop - 16) == 0) + (d >> (kTop - 24) == 0));
+    code[i] = static_cast<uint8_t>((d >> (kTop - 8) == 0) + (d >> (kTop - 16) == 0) +
+                                   (d >> (kTop - 24) == 0));
   }
   for (uint64_t i = m; i < kBlock; ++i) code[i] = 0;
   for (uint64_t g = 0; g < (m + 3) / 4; ++g) {
-    codes[g] = static_cast<uint8_t>(code[4 * g] << 6 | code[4 * g + 1] << 4 | code[4 * g + 2] << 2 | code[4 * g + 3]);
+    codes[g] = static_cast<uint8_t>(code[4 * g] << 6 | code[4 * g + 1] << 4 | code[4 * g + 2] << 2 |
+                                    code[4 * g + 3]);
   }
 }
 
-// The bytes of m words that are kept and not shared; returns their end. Each word is stored whole, the next one overwrites
-// what is not wanted.
+// The bytes of m words that are kept and not shared; returns their end. Each word is stored whole,
+// the next one overwrites what is not wanted.
 template <typename Word>
-inline uint8_t* PackBytes(const Word* words, uint64_t m, int kept, const uint8_t* codes, uint8_t* next) {
+inline uint8_t* PackBytes(const Word* words, uint64_t m, int kept, const uint8_t* codes,
+                          uint8_t* next) {
   const int drop = 8 * (static_cast<int>(sizeof(Word)) - kept);
   for (uint64_t i = 0; i < m; ++i) {
     int code = codes[i / 4] >> (6 - 2 * (i % 4)) & 3;
@@ -297,14 +308,17 @@ inline uint8_t* PackBytes(const Word* words, uint64_t m, int kept, const uint8_t
 
 // The words of a block, one unaligned load each. `next` may be read 8 bytes beyond the block.
 template <typename Word>
-inline const uint8_t* UnpackWords(const uint8_t* codes, const uint8_t* next, uint64_t m, int kept, Word* words) {
+inline const uint8_t* UnpackWords(const uint8_t* codes, const uint8_t* next, uint64_t m, int kept,
+                                  Word* words) {
   constexpr int kSize = sizeof(Word);
   Word w = 0;
   // By code: which bits of a word are stored.
   Word stored[4];
   for (int code = 0; code < 4; ++code) {
     const int bytes = kept > code ? kept - code : 0;
-    stored[code] = bytes == 0 ? 0 : static_cast<Word>(~Word(0) >> (8 * (kSize - bytes)) << (8 * (kSize - kept)));
+    stored[code] =
+        bytes == 0 ? 0
+                   : static_cast<Word>(~Word(0) >> (8 * (kSize - bytes)) << (8 * (kSize - kept)));
   }
   for (uint64_t i = 0; i < m; ++i) {
     const int code = codes[i / 4] >> (6 - 2 * (i % 4)) & 3;
@@ -318,8 +332,9 @@ inline const uint8_t* UnpackWords(const uint8_t* codes, const uint8_t* next, uin
   return next;
 }
 
-// Tables for four f32 words at once, by kept bytes (1 to 4, less 1) and the byte that holds their four codes: where the
-// stored bytes come from and how many there are, and back. 0x80 in the table back: the byte of the word before the four.
+// Tables for four f32 words at once, by kept bytes (1 to 4, less 1) and the byte that holds their
+// four codes: where the stored bytes come from and how many there are, and back. 0x80 in the table
+// back: the byte of the word before the four.
 struct ShuffleTables {
   alignas(16) uint8_t pack[4][256][16];
   alignas(16) uint8_t unpack[4][256][16];
@@ -337,8 +352,9 @@ constexpr ShuffleTables MakeShuffleTables() {
         const int code = codes >> (6 - 2 * value) & 3;
         for (int b = 0; b < 4; ++b) {
           const bool stored = b >= 4 - kept && b < 4 - code;
-          unpack[4 * value + b] =
-              stored ? static_cast<uint8_t>(at) : value == 0 ? uint8_t{0x80} : unpack[4 * (value - 1) + b];
+          unpack[4 * value + b] = stored       ? static_cast<uint8_t>(at)
+                                  : value == 0 ? uint8_t{0x80}
+                                               : unpack[4 * (value - 1) + b];
           if (stored) pack[at++] = static_cast<uint8_t>(4 * value + b);
         }
       }
@@ -350,26 +366,30 @@ constexpr ShuffleTables MakeShuffleTables() {
 constexpr ShuffleTables kShuffles = MakeShuffleTables();
 
 // Four words a step; of the last four only those that exist are counted.
-inline uint8_t* PackBytes(const uint32_t* words, uint64_t m, int kept, const uint8_t* codes, uint8_t* next) {
+inline uint8_t* PackBytes(const uint32_t* words, uint64_t m, int kept, const uint8_t* codes,
+                          uint8_t* next) {
   const auto& pack = kShuffles.pack[kept - 1];
   const auto& length = kShuffles.length[kept - 1];
   for (uint64_t g = 0; g < m / 4; ++g) {
     __m128i w = _mm_loadu_si128(reinterpret_cast<const __m128i*>(words + 4 * g));
-    __m128i bytes = _mm_shuffle_epi8(w, _mm_load_si128(reinterpret_cast<const __m128i*>(pack[codes[g]])));
+    __m128i bytes =
+        _mm_shuffle_epi8(w, _mm_load_si128(reinterpret_cast<const __m128i*>(pack[codes[g]])));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(next), bytes);
     next += length[codes[g]];
   }
   return PackBytes<uint32_t>(words + m / 4 * 4, m % 4, kept, codes + m / 4, next);
 }
 
-inline const uint8_t* UnpackWords(const uint8_t* codes, const uint8_t* next, uint64_t m, int kept, uint32_t* words) {
+inline const uint8_t* UnpackWords(const uint8_t* codes, const uint8_t* next, uint64_t m, int kept,
+                                  uint32_t* words) {
   if (m % 4 != 0) return UnpackWords<uint32_t>(codes, next, m, kept, words);
   const auto& unpack = kShuffles.unpack[kept - 1];
   const auto& length = kShuffles.length[kept - 1];
   __m128i before = _mm_setzero_si128();
   for (uint64_t g = 0; g < m / 4; ++g) {
     __m128i table = _mm_load_si128(reinterpret_cast<const __m128i*>(unpack[codes[g]]));
-    __m128i fresh = _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(next)), table);
+    __m128i fresh =
+        _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(next)), table);
     __m128i w = _mm_blendv_epi8(fresh, before, table);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(words + 4 * g), w);
     before = _mm_shuffle_epi32(w, 0xFF);
@@ -378,25 +398,30 @@ inline const uint8_t* UnpackWords(const uint8_t* codes, const uint8_t* next, uin
   return next;
 }
 
-// Eight codes a step: a comparison's mask has a bit a lane, pdep spreads the masks of high and low bits into codes.
+// Eight codes a step: a comparison's mask has a bit a lane, pdep spreads the masks of high and low
+// bits into codes.
 inline void MakeCodes(const uint32_t* words, uint64_t m, uint8_t* codes) {
   for (uint64_t i = 0; i < kBlock; i += 8) {
-    __m256i d = _mm256_xor_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(words + 1 + i)),
-                                 _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words + i)));
+    __m256i d =
+        _mm256_xor_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(words + 1 + i)),
+                         _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words + i)));
     d = _mm256_shuffle_epi32(d, 0x1B);  // the first of four values has the top bits of its byte
     auto below = [&](__m256i shifted) {
-      return static_cast<uint32_t>(
-          _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(shifted, _mm256_setzero_si256()))));
+      return static_cast<uint32_t>(_mm256_movemask_ps(
+          _mm256_castsi256_ps(_mm256_cmpeq_epi32(shifted, _mm256_setzero_si256()))));
     };
     const uint32_t one = below(_mm256_srli_epi32(d, 24)), two = below(_mm256_srli_epi32(d, 16));
     const uint32_t three = below(_mm256_srli_epi32(d, 8));
-    const uint16_t pair = static_cast<uint16_t>(_pdep_u32(two, 0xAAAA) | _pdep_u32((one & ~two) | three, 0x5555));
+    const uint16_t pair =
+        static_cast<uint16_t>(_pdep_u32(two, 0xAAAA) | _pdep_u32((one & ~two) | three, 0x5555));
     if (i + 8 <= m) {
       std::memcpy(codes + i / 4, &pair, 2);
       continue;
     }
-    for (uint64_t g = i / 4; g < (m + 3) / 4 && g < i / 4 + 2; ++g) codes[g] = static_cast<uint8_t>(pair >> (g % 2 * 8));
-    if (m % 4 != 0 && m < i + 8 && m > i) codes[m / 4] &= static_cast<uint8_t>(0xFF00 >> (2 * (m % 4)));
+    for (uint64_t g = i / 4; g < (m + 3) / 4 && g < i / 4 + 2; ++g)
+      codes[g] = static_cast<uint8_t>(pair >> (g % 2 * 8));
+    if (m % 4 != 0 && m < i + 8 && m > i)
+      codes[m / 4] &= static_cast<uint8_t>(0xFF00 >> (2 * (m % 4)));
   }
 }
 
@@ -415,7 +440,8 @@ uint64_t EncodeBlock(const T* values, uint64_t m, T e, uint8_t* out, T* median) 
   StoreBig(out + 1, BitsOf(plan.median));
   uint8_t* const codes = out + 1 + sizeof(T);
   MakeCodes(words, m, codes);
-  return static_cast<uint64_t>(PackBytes(words + 1, m, (plan.bits + 7) / 8, codes, codes + (m + 3) / 4) - out);
+  return static_cast<uint64_t>(
+      PackBytes(words + 1, m, (plan.bits + 7) / 8, codes, codes + (m + 3) / 4) - out);
 }
 
 // Reads one coded block of m values; returns its size, 0 where it is damaged or cut off.
@@ -448,7 +474,8 @@ uint64_t ReadBlock(const uint8_t* in, uint64_t available, uint64_t m, T* x) {
   using Word = typename Type<T>::Word;
   const uint64_t head = 1 + sizeof(T) + (m + 3) / 4;
   // Foreign block sizes, damaged blocks and the last bytes of a stream take the careful way.
-  if (m > kBlock || available < MostBytes<T>(m) + 16 || in[0] < Type<T>::kHead || in[0] > Type<T>::kBits) {
+  if (m > kBlock || available < MostBytes<T>(m) + 16 || in[0] < Type<T>::kHead ||
+      in[0] > Type<T>::kBits) {
     return ReadBlockCarefully(in, available, m, x);
   }
   const int kept = (in[0] + 7) / 8;
@@ -459,7 +486,8 @@ uint64_t ReadBlock(const uint8_t* in, uint64_t available, uint64_t m, T* x) {
   if (in[0] == Type<T>::kBits && median == 0) {
     std::memcpy(x, words, m * sizeof(T));
   } else {
-    for (uint64_t i = 0; i < m; ++i) x[i] = FromBits<T>(static_cast<Word>(words[i] << shift)) + median;
+    for (uint64_t i = 0; i < m; ++i)
+      x[i] = FromBits<T>(static_cast<Word>(words[i] << shift)) + median;
   }
   return static_cast<uint64_t>(end - in);
 }
@@ -471,7 +499,9 @@ struct Tables {
       : medians(static_cast<uint8_t*>(workspace)),
         sizes(medians + sizeof(T) * Blocks(p)),
         states(sizes + 2 * Blocks(p)) {}
-  static uint64_t Bytes(const szarena_problem& p) { return Blocks(p) * (sizeof(T) + 2) + (Blocks(p) + 7) / 8; }
+  static uint64_t Bytes(const szarena_problem& p) {
+    return Blocks(p) * (sizeof(T) + 2) + (Blocks(p) + 7) / 8;
+  }
   uint8_t *medians, *sizes, *states;
   uint64_t constant = 0, coded = 0;
 };
@@ -481,8 +511,8 @@ constexpr uint64_t kSlack = 64;
 
 // Codes all blocks from `place` on and gives the end, 0 where the buffer is too short for that.
 template <typename T>
-uint64_t CodeFrom(const szarena_problem& p, const T* input, T e, uint8_t* output, uint64_t capacity, uint64_t place,
-                  Tables<T>& tables) {
+uint64_t CodeFrom(const szarena_problem& p, const T* input, T e, uint8_t* output, uint64_t capacity,
+                  uint64_t place, Tables<T>& tables) {
   const uint64_t blocks = Blocks(p);
   std::memset(tables.states, 0, (blocks + 7) / 8);
   uint64_t at = place;
@@ -502,24 +532,28 @@ uint64_t CodeFrom(const szarena_problem& p, const T* input, T e, uint8_t* output
   return at;
 }
 
-// One pass: the blocks go behind room for the longest tables, then the tables right before the blocks.
+// One pass: the blocks go behind room for the longest tables, then the tables right before the
+// blocks.
 template <typename T>
-int CompressAlone(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity, void* workspace,
-                  szarena_payload* payload) {
+int CompressAlone(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity,
+                  void* workspace, szarena_payload* payload) {
   const T e = RoundDown<T>(p.abs_bound);
   const bool random = p.mode == SZARENA_MODE_RANDOM_ACCESS;
   const uint64_t blocks = Blocks(p), header = random ? 20 : 13, states = (blocks + 7) / 8;
   Tables<T> tables(p, workspace);
   uint64_t place = header + states + sizeof(T) * blocks;
   uint64_t end = CodeFrom(p, input, e, output, capacity, place, tables);
-  auto table_bytes = [&] { return header + states + (random ? 2 * tables.coded : 0) + sizeof(T) * tables.constant; };
+  auto table_bytes = [&] {
+    return header + states + (random ? 2 * tables.coded : 0) + sizeof(T) * tables.constant;
+  };
   if (end == 0) {
     // Hardly compressible: the room for tables that never come is missing. Count the blocks first.
     tables = Tables<T>(p, workspace);
     for (uint64_t b = 0; b < blocks; ++b) {
       T median;
       uint8_t unused[MostBytes<T>(kBlock) + kSlack];
-      ++(EncodeBlock(input + b * kBlock, Length(p, b), e, unused, &median) == 0 ? tables.constant : tables.coded);
+      ++(EncodeBlock(input + b * kBlock, Length(p, b), e, unused, &median) == 0 ? tables.constant
+                                                                                : tables.coded);
     }
     place = table_bytes();
     tables = Tables<T>(p, workspace);
@@ -539,7 +573,8 @@ int CompressAlone(const szarena_problem& p, const T* input, uint8_t* output, uin
   return SZARENA_OK;
 }
 
-// Runs body(0), …, body(parts - 1), each on a thread of its own; on this one where no thread can be had.
+// Runs body(0), …, body(parts - 1), each on a thread of its own; on this one where no thread can be
+// had.
 template <typename F>
 void Parallel(uint64_t parts, F&& body) {
   std::vector<std::thread> helpers;
@@ -553,7 +588,8 @@ void Parallel(uint64_t parts, F&& body) {
   for (std::thread& helper : helpers) helper.join();
 }
 
-// Contiguous shares of blocks, whole bytes of state bits each, one a thread and none too small to be worth one.
+// Contiguous shares of blocks, whole bytes of state bits each, one a thread and none too small to
+// be worth one.
 constexpr uint64_t kMaxShares = 256;
 uint64_t Shares(const szarena_problem& p, uint64_t blocks) {
   uint64_t shares = blocks / 512 < p.threads ? blocks / 512 : p.threads;
@@ -570,8 +606,8 @@ uint64_t ThreadedBytes(const szarena_problem& p) {
 }
 
 template <typename T>
-int CompressShared(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity, uint8_t* workspace,
-                   szarena_payload* payload, uint64_t shares) {
+int CompressShared(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity,
+                   uint8_t* workspace, szarena_payload* payload, uint64_t shares) {
   const T e = RoundDown<T>(p.abs_bound);
   const bool random = p.mode == SZARENA_MODE_RANDOM_ACCESS;
   const uint64_t blocks = Blocks(p);
@@ -594,7 +630,8 @@ int CompressShared(const szarena_problem& p, const T* input, uint8_t* output, ui
     std::memset(states + s.start / 8, 0, (s.blocks + 7) / 8);
     for (uint64_t b = s.start; b < s.start + s.blocks; ++b) {
       T median;
-      const uint64_t size = EncodeBlock(input + b * kBlock, Length(p, b), e, s.coded_bytes + s.bytes, &median);
+      const uint64_t size =
+          EncodeBlock(input + b * kBlock, Length(p, b), e, s.coded_bytes + s.bytes, &median);
       if (size == 0) {
         StoreBig(s.medians + sizeof(T) * s.constant++, BitsOf(median));
         continue;
@@ -612,7 +649,8 @@ int CompressShared(const szarena_problem& p, const T* input, uint8_t* output, ui
     bytes += share[k].bytes;
   }
   const uint64_t sizes_at = random ? 20 : 13, states_at = sizes_at + (random ? 2 * coded : 0);
-  const uint64_t medians_at = states_at + (blocks + 7) / 8, coded_at = medians_at + sizeof(T) * constant;
+  const uint64_t medians_at = states_at + (blocks + 7) / 8,
+                 coded_at = medians_at + sizeof(T) * constant;
   if (coded_at + bytes > capacity) return SZARENA_CAPACITY;
   WriteHeader<T>(random, constant, output);
   Parallel(shares, [&](uint64_t k) {
@@ -625,7 +663,8 @@ int CompressShared(const szarena_problem& p, const T* input, uint8_t* output, ui
     const Share& s = share[k];
     if (random) std::memcpy(output + sizes_at + 2 * coded_before, s.sizes, 2 * s.coded);
     std::memcpy(output + states_at + s.start / 8, states + s.start / 8, (s.blocks + 7) / 8);
-    std::memcpy(output + medians_at + sizeof(T) * constant_before, s.medians, sizeof(T) * s.constant);
+    std::memcpy(output + medians_at + sizeof(T) * constant_before, s.medians,
+                sizeof(T) * s.constant);
     std::memcpy(output + coded_at + bytes_before, s.coded_bytes, s.bytes);
   });
   *payload = {0, coded_at + bytes};
@@ -633,17 +672,19 @@ int CompressShared(const szarena_problem& p, const T* input, uint8_t* output, ui
 }
 
 template <typename T>
-int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity, void* workspace,
-             szarena_payload* payload) {
+int Compress(const szarena_problem& p, const T* input, uint8_t* output, uint64_t capacity,
+             void* workspace, szarena_payload* payload) {
   const uint64_t shares = Shares(p, Blocks(p));
   if (shares == 1) return CompressAlone(p, input, output, capacity, workspace, payload);
-  return CompressShared(p, input, output, capacity, static_cast<uint8_t*>(workspace), payload, shares);
+  return CompressShared(p, input, output, capacity, static_cast<uint8_t*>(workspace), payload,
+                        shares);
 }
 
-// Decodes blocks [first, last); `coded` and `median` are the places of the first coded and constant one among them.
+// Decodes blocks [first, last); `coded` and `median` are the places of the first coded and constant
+// one among them.
 template <typename T>
-bool DecodeBlocks(const szarena_problem& p, const Header& h, uint64_t first, uint64_t last, const uint8_t*& coded,
-                  const uint8_t* end, const uint8_t*& median, T* output) {
+bool DecodeBlocks(const szarena_problem& p, const Header& h, uint64_t first, uint64_t last,
+                  const uint8_t*& coded, const uint8_t* end, const uint8_t*& median, T* output) {
   for (uint64_t b = first; b < last; ++b) {
     const uint64_t m = p.n - b * h.block < h.block ? p.n - b * h.block : h.block;
     T* x = output + b * h.block;
@@ -684,7 +725,8 @@ int Decompress(const szarena_problem& p, const uint8_t* in, uint64_t size, T* ou
       break;
     }
     uint64_t bytes = 0;
-    for (uint64_t b = ShareStart(k, shares, h.blocks); b < ShareStart(k + 1, shares, h.blocks); ++b) {
+    for (uint64_t b = ShareStart(k, shares, h.blocks); b < ShareStart(k + 1, shares, h.blocks);
+         ++b) {
       if (!IsCoded(h.states, b)) {
         if (median == h.coded) return SZARENA_CORRUPT;
         median += sizeof(T);
@@ -705,10 +747,11 @@ int Decompress(const szarena_problem& p, const uint8_t* in, uint64_t size, T* ou
   std::atomic<bool> corrupt{false};
   Parallel(shares, [&](uint64_t k) {
     Share s = share[k];
-    const uint64_t first = ShareStart(k, shares, h.blocks), last = ShareStart(k + 1, shares, h.blocks);
+    const uint64_t first = ShareStart(k, shares, h.blocks),
+                   last = ShareStart(k + 1, shares, h.blocks);
     // Reading may look beyond the share's last block, never beyond the stream.
-    if (!DecodeBlocks(p, h, first, last, s.coded, end, s.median, output) || s.coded != s.coded_end ||
-        s.median != s.median_end) {
+    if (!DecodeBlocks(p, h, first, last, s.coded, end, s.median, output) ||
+        s.coded != s.coded_end || s.median != s.median_end) {
       corrupt = true;
     }
   });
@@ -717,20 +760,25 @@ int Decompress(const szarena_problem& p, const uint8_t* in, uint64_t size, T* ou
 
 }  // namespace
 
-extern "C" uint64_t szarena_workspace_bytes(const szarena_problem* p) { return p->dtype == SZARENA_F32 ? ThreadedBytes<float>(*p) : ThreadedBytes<double>(*p); }
-
-extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output, uint64_t capacity,
-                                void* workspace, uint64_t workspace_bytes, szarena_payload* payload) {
-  if (workspace_bytes < szarena_workspace_bytes(p)) return SZARENA_CAPACITY;
-  auto* out = static_cast<uint8_t*>(output);
-  return p->dtype == SZARENA_F32 ? Compress(*p, static_cast<const float*>(input), out, capacity, workspace, payload)
-                                 : Compress(*p, static_cast<const double*>(input), out, capacity, workspace, payload);
+extern "C" uint64_t szarena_workspace_bytes(const szarena_problem* p) {
+  return p->dtype == SZARENA_F32 ? ThreadedBytes<float>(*p) : ThreadedBytes<double>(*p);
 }
 
-extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size, void* output,
-                                  void* workspace, uint64_t workspace_bytes) {
+extern "C" int szarena_compress(const szarena_problem* p, const void* input, void* output,
+                                uint64_t capacity, void* workspace, uint64_t workspace_bytes,
+                                szarena_payload* payload) {
+  if (workspace_bytes < szarena_workspace_bytes(p)) return SZARENA_CAPACITY;
+  auto* out = static_cast<uint8_t*>(output);
+  return p->dtype == SZARENA_F32
+             ? Compress(*p, static_cast<const float*>(input), out, capacity, workspace, payload)
+             : Compress(*p, static_cast<const double*>(input), out, capacity, workspace, payload);
+}
+
+extern "C" int szarena_decompress(const szarena_problem* p, const void* payload, uint64_t size,
+                                  void* output, void* workspace, uint64_t workspace_bytes) {
   if (workspace_bytes < szarena_workspace_bytes(p)) return SZARENA_CAPACITY;
   const auto* in = static_cast<const uint8_t*>(payload);
-  return p->dtype == SZARENA_F32 ? Decompress(*p, in, size, static_cast<float*>(output), workspace)
-                                 : Decompress(*p, in, size, static_cast<double*>(output), workspace);
+  return p->dtype == SZARENA_F32
+             ? Decompress(*p, in, size, static_cast<float*>(output), workspace)
+             : Decompress(*p, in, size, static_cast<double*>(output), workspace);
 }
