@@ -180,9 +180,8 @@ SessionView MakeView(store::Session session, const std::vector<store::Attempt>& 
       const auto& candidate = verdict.directions[d].candidate;
       if (candidate) view.basis = candidate->basis;
       const auto& figure = view.steps.back().throughput[d];
-      if (figure)
-        view.samples =
-            view.samples == 0 ? figure->samples : std::min(view.samples, figure->samples);
+      if (!figure) continue;
+      view.samples = view.samples == 0 ? figure->samples : std::min(view.samples, figure->samples);
     }
   }
   CompareWithPrevious(view.steps);
