@@ -37,7 +37,7 @@ size_t HostIndex(const CopyShape& shape, Broadcast broadcast, size_t x, size_t y
   const auto h = static_cast<size_t>(broadcast == Broadcast::kColumn ? 1 : shape.region.height);
   if (broadcast == Broadcast::kColumn) y = 0;
   if (broadcast == Broadcast::kRow) x = 0;
-  return shape.order == Order::kRowMajor ? (y * w + x) * shape.elem_per_pe + k : (k * h + y) * w + x;
+  return shape.order == Order::kRowMajor ? (y * w + x) * shape.elem_per_pe + k : (k * w + x) * h + y;
 }
 
 template <typename Visit>

@@ -20,7 +20,7 @@ namespace szarena::sdkhost {
 enum class Width : uint8_t { k16Bit, k32Bit };
 
 // Host index of element k of PE (x, y) of a w x h rectangle with l elements each:
-// row major ((y * w) + x) * l + k, column major ((k * h) + y) * w + x.
+// row major ((y * w) + x) * l + k, column major ((k * w) + x) * h + y.
 enum class Order : uint8_t { kRowMajor, kColMajor };
 
 // Which PEs share data in a copy to the device: with kColumn every PE of a column gets the column's (array of w * l words),

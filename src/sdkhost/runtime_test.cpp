@@ -63,7 +63,7 @@ TEST(Runtime, OrdersAreInverseOfEachOther) {
         for (size_t x = 0; x < 2; ++x) {
           for (size_t k = 0; k < 3; ++k) {
             const size_t row = (y * 2 + x) * 3 + k;
-            const size_t col = (k * 2 + y) * 2 + x;
+            const size_t col = (k * 2 + x) * 2 + y;
             EXPECT_EQ(got[out == Order::kRowMajor ? row : col], data[in == Order::kRowMajor ? row : col]);
           }
         }

@@ -25,7 +25,7 @@ class MemcpyDataType(enum.Enum):
 
 
 class MemcpyOrder(enum.Enum):
-    """ROW_MAJOR: host index ((y*w)+x)*l+k. COL_MAJOR: host index ((k*h)+y)*w+x."""
+    """ROW_MAJOR: host index ((y*w)+x)*l+k. COL_MAJOR: host index ((k*w)+x)*h+y."""
     ROW_MAJOR = 0
     COL_MAJOR = 1
 
@@ -137,7 +137,7 @@ class SdkRuntime:
         for y in range(h):
             for x in range(w):
                 if self._is_col_major(order):
-                    part = words.reshape(elem_per_pe, h, w)[:, y, x]
+                    part = words.reshape(elem_per_pe, w, h)[:, x, y]
                 else:
                     part = words.reshape(h, w, elem_per_pe)[y, x]
                 last = self._h2d(dest, np.ascontiguousarray(part), px + x * col_stride, py + y * row_stride, 1, 1,
