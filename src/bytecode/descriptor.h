@@ -21,7 +21,7 @@ inline constexpr uint8_t kNoColor = 0xff;
 // Offsets of the fields inside the 32 bytes are those of the comments; DsdField names them for instruction DsdSet.
 struct Descriptor {
   DsdKind kind = DsdKind::kNone;       //  0 u8
-  uint8_t elem_size = 2;               //  1 u8   bytes of one element of the array (memory kinds): the unit of strides
+  uint8_t elem_size = 2;               //  1 u8   bytes of one element of the array that it was made from (memory kinds)
   bool wavelet_index_offset = false;   //  2 u16  flags, bit 0
   bool control = false;                //         bit 1  all wavelets sent are control wavelets
   bool zero_first_source = false;      //         bit 2
@@ -32,7 +32,7 @@ struct Descriptor {
   Priority priority = Priority::kDefault;  //     bits 10-11
   uint16_t base = 0;                   //  4 u16  byte address of the first element (offset included)
   // Memory kinds: loop counts and element steps, OUTERMOST first in the loop nest; dimensions beyond `rank` are 1 and 0.
-  // Address of (i0, i1, ...) = base + elem_size * sum i_k * stride[k]. Fabric kinds: extent[0] only.
+  // Address of (i0, i1, ...) = base + s * sum i_k * stride[k], where s is the element size of the operation that uses it. Fabric kinds: extent[0] only.
   std::array<uint16_t, 4> extent = {0, 1, 1, 1};  //  6 u16 x 4
   std::array<int16_t, 4> stride = {0, 0, 0, 0};   // 14 i16 x 4
   uint16_t lo = 0;                     // 22 u16  the array that it was made from is [lo, hi) in bytes; lo == hi: unknown

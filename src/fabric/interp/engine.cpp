@@ -198,7 +198,7 @@ namespace {
 // Bytes of SIMD rule: elements a cycle of `o` by its innermost stride in 16-bit words.
 uint32_t StrideLimit(const OperandState& o, uint32_t full) {
   if (o.cls != OperandClass::kMemory) return full;
-  const int stride = o.d.stride[static_cast<size_t>(o.d.rank - 1)] * (o.d.elem_size / 2);
+  const int stride = o.d.stride[static_cast<size_t>(o.d.rank - 1)] * (o.size / 2);
   const int m = std::abs(stride) & 7;
   const int unit = o.size / 2;
   if (stride == 0 || stride == unit) return full;
@@ -232,9 +232,9 @@ void CheckBounds(Core& core, Pe& pe, const OperandState& o, uint32_t n, Place pl
     (reach < 0 ? low : high) += reach;
     inner *= std::max<uint64_t>(o.d.extent[k], 1);
   }
-  const int64_t start = o.d.base + static_cast<int64_t>(o.offset) * o.d.elem_size;
-  const int64_t first = start + low * o.d.elem_size;
-  const int64_t end = start + high * o.d.elem_size + o.size;
+  const int64_t start = o.d.base + static_cast<int64_t>(o.offset) * o.size;
+  const int64_t first = start + low * o.size;
+  const int64_t end = start + high * o.size + o.size;
   const int64_t limit = o.d.hi == 0 ? 0x10000 : o.d.hi;
   if (first < o.d.lo || end > limit) {
     core.around->Report(pe, TrapKind::kDsdOutOfBounds, core.now, place.function, place.pc,
@@ -257,7 +257,7 @@ uint32_t RunLength(const OperandState& o, uint32_t n) {
   return std::min<uint32_t>(n, static_cast<uint32_t>(o.d.extent[k] - o.index[k]));
 }
 int32_t InnerStep(const OperandState& o) {  // bytes
-  return o.d.stride[o.d.kind == DsdKind::kCircbuf ? 0 : static_cast<size_t>(o.d.rank - 1)] * o.d.elem_size;
+  return o.d.stride[o.d.kind == DsdKind::kCircbuf ? 0 : static_cast<size_t>(o.d.rank - 1)] * o.size;
 }
 void AdvanceBy(OperandState& o, uint32_t n) {  // n <= RunLength
   if (o.cls != OperandClass::kMemory || n == 0) return;
@@ -458,6 +458,15 @@ StartResult StartDsd(Core& core, Pe& pe, const DsdOpInfo& info, const uint64_t* 
     }
   }
   if (!SetLength(core, pe, s, place)) return {Started::kHalted};
+  // A scalar in memory as destination, with a scalar source: a running reduction that starts with the source's value.
+  if (s.dest.pointer && s.source_count >= 2 && s.length > 1) {
+    OperandState* start = s.src[0].cls == OperandClass::kScalar ? &s.src[0] : s.src[1].cls == OperandClass::kScalar && s.source_count == 2 ? &s.src[1] : nullptr;
+    if (start != nullptr && start->size == s.dest.size) {
+      if (s.dest.size == 4) pe.memory.Write<uint32_t>(s.dest.address(), start->scalar);
+      else pe.memory.Write<uint16_t>(s.dest.address(), static_cast<uint16_t>(start->scalar));
+      *start = s.dest;
+    }
+  }
   if (!s.infinite) {
     CheckBounds(core, pe, s.dest, s.length, place);
     for (int i = 0; i < s.source_count; ++i) CheckBounds(core, pe, s.src[i], s.length, place);

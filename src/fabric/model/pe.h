@@ -88,9 +88,9 @@ struct OperandState {
   uint32_t scalar = 0;
   bytecode::Descriptor d;
   std::array<uint16_t, 4> index = {};
-  int32_t offset = 0;             // in elements of d.elem_size
+  int32_t offset = 0;             // in elements: strides count elements of the operation, whatever array the DSD was made from
   uint32_t length() const { return cls == OperandClass::kScalar || cls == OperandClass::kNone ? 0 : cls == OperandClass::kFifo ? scalar : d.length(); }
-  uint32_t address() const { return static_cast<uint32_t>(d.base + offset * d.elem_size) & 0xffff; }
+  uint32_t address() const { return static_cast<uint32_t>(d.base + offset * size) & 0xffff; }
   void Advance();                 // memory: to the next element
 };
 

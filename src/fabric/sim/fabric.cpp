@@ -36,7 +36,8 @@ Pe& Fabric::Impl::PeAt(uint32_t id) {
   pe.blocked = code.initially_blocked;
   pe.high_priority = pe.cls->high_priority;
   for (const TaskBinding& t : code.tasks) {
-    if (t.kind == TaskKind::kData) pe.control_enabled |= uint64_t{1} << t.id;
+    // On WSE-2 a local task of the same id opens a colour too: one table for both.
+    if (t.kind == TaskKind::kData || (t.kind == TaskKind::kLocal && program->arch == Arch::kWse2)) pe.control_enabled |= uint64_t{1} << t.id;
   }
   for (const RotatingTasks& r : code.rotating) pe.rotating.push_back(r.init);
   for (const DsrInit& d : code.dsr_inits) LoadDsr(pe, d.load, d.descriptor);

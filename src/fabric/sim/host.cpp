@@ -162,6 +162,40 @@ uint64_t LinkCycles(uint64_t words, uint32_t words_per_kcycle, uint32_t channels
 }
 }  // namespace
 
+// The host works in order: a copy or launch is issued when the streams before it have been delivered.
+Ticket Fabric::Impl::Enqueue(Ticket ticket) {
+  deferred.push_back(ticket);
+  IssueDeferred();
+  return ticket;
+}
+
+void Fabric::Impl::IssueDeferred() {
+  if (deferred.empty()) return;
+  std::erase_if(open_streams, [&](Ticket t) { return commands[t].remaining.load() == 0; });
+  while (!deferred.empty() && (open_streams.empty() || deferred.front() < open_streams.front())) {
+    Issue(deferred.front());
+    deferred.pop_front();
+  }
+}
+
+void Fabric::Impl::Issue(Ticket ticket) {
+  Command& c = commands[ticket];
+  const uint64_t start = std::max(now + 1, host_free);
+  uint64_t cycles = cost->host_command;
+  uint64_t after = 0;  // the link stays busy
+  if (c.kind == CommandKind::kCopyIn) {
+    cycles = cost->host_h2d_fixed + LinkCycles(c.words.size(), cost->host_h2d_words_per_kcycle, program->channels);
+  } else if (c.kind == CommandKind::kCopyOut) {
+    // The PEs read their memory when the command comes; the host goes on when the transfer is through.
+    after = cost->host_d2h_fixed + LinkCycles(c.words.size(), cost->host_d2h_words_per_kcycle, program->channels);
+  }
+  c.available = start + cycles;
+  host_free = c.available + after;
+  host_cycles += cycles + after;
+  stream.push_back(ticket);
+  Wake(c.region, c.available);
+}
+
 Result<uint32_t> Fabric::ExportId(const std::string& name) const {
   const auto& exports = impl_->program->exports;
   for (uint32_t i = 0; i < exports.size(); ++i) {
@@ -191,14 +225,8 @@ Result<Ticket> Fabric::CopyIn(uint32_t export_id, Rect region, int bits, uint32_
   c.export_id = export_id;
   c.bits = bits;
   c.count = count;
-  const uint64_t cycles = m.cost->host_h2d_fixed + LinkCycles(words.size(), m.cost->host_h2d_words_per_kcycle, m.program->channels);
   c.words = std::move(words);
-  c.available = std::max(m.now + 1, m.host_free) + cycles;
-  m.host_free = c.available;
-  m.host_cycles += cycles;
-  m.stream.push_back(m.TicketOf(c));
-  m.Wake(region, c.available);
-  return m.TicketOf(c);
+  return m.Enqueue(m.TicketOf(c));
 }
 
 Result<Ticket> Fabric::CopyOut(uint32_t export_id, Rect region, int bits, uint32_t count) {
@@ -210,14 +238,7 @@ Result<Ticket> Fabric::CopyOut(uint32_t export_id, Rect region, int bits, uint32
   c.bits = bits;
   c.count = count;
   c.words.resize(PesOf(region) * count);
-  // Charged here for the whole transfer: the PEs read their memory when the command comes, the host goes on when it is through.
-  const uint64_t cycles = m.cost->host_d2h_fixed + LinkCycles(c.words.size(), m.cost->host_d2h_words_per_kcycle, m.program->channels);
-  c.available = std::max(m.now + 1, m.host_free) + m.cost->host_command;
-  m.host_free = c.available + cycles;
-  m.host_cycles += cycles + m.cost->host_command;
-  m.stream.push_back(m.TicketOf(c));
-  m.Wake(region, c.available);
-  return m.TicketOf(c);
+  return m.Enqueue(m.TicketOf(c));
 }
 
 Result<Ticket> Fabric::Launch(uint32_t export_id, Rect region, std::vector<uint64_t> args) {
@@ -233,12 +254,7 @@ Result<Ticket> Fabric::Launch(uint32_t export_id, Rect region, std::vector<uint6
   Command& c = m.NewCommand(CommandKind::kLaunch, region);
   c.export_id = export_id;
   c.args = std::move(args);
-  c.available = std::max(m.now + 1, m.host_free) + m.cost->host_command;
-  m.host_free = c.available;
-  m.host_cycles += m.cost->host_command;
-  m.stream.push_back(m.TicketOf(c));
-  m.Wake(region, c.available);
-  return m.TicketOf(c);
+  return m.Enqueue(m.TicketOf(c));
 }
 
 Result<Ticket> Fabric::Launch(uint32_t export_id, std::vector<uint64_t> args) {
@@ -281,6 +297,7 @@ Result<Ticket> Fabric::StreamIn(uint8_t color, Rect region, uint32_t count, std:
     }
   }
   c.begin = c.available;
+  if (count > 0) m.open_streams.push_back(m.TicketOf(c));
   return m.TicketOf(c);
 }
 

@@ -130,6 +130,8 @@ struct Fabric::Impl {
   std::vector<uint32_t> tile_of_row;
   std::deque<Command> commands;                         // ticket = index
   std::vector<uint32_t> stream;                         // the PEs' command list: indices of copies and launches
+  std::deque<Ticket> deferred;                          // copies and launches that wait for streams before them
+  std::vector<Ticket> open_streams;                     // host-to-fabric streams that may not be delivered yet
   uint64_t now = 0;
   uint64_t host_free = 0;                               // the host link is busy until then
   uint64_t host_cycles = 0;
@@ -175,6 +177,9 @@ struct Fabric::Impl {
   Command& NewCommand(CommandKind kind, const Rect& region);
   Ticket TicketOf(const Command&) const { return static_cast<Ticket>(commands.size() - 1); }
   void Wake(const Rect& region, uint64_t at);
+  Ticket Enqueue(Ticket ticket);
+  void IssueDeferred();
+  void Issue(Ticket ticket);
   // report.cpp
   void CollectTraps();
   bytecode::LineEntry LineOf(const Pe& pe, uint32_t function, uint32_t pc) const;

@@ -224,7 +224,7 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
         if (port.wired) {
           const uint32_t to = static_cast<uint32_t>(port.to.y) * f.width + static_cast<uint32_t>(port.to.x);
           wires[f.tile_of_row[static_cast<size_t>(port.to.y)]].push_back({PortKey(to, port.to.side, port.to.color), to, {forwarded, control, t + port.latency}});
-        } else {
+        } else if (!control) {  // control wavelets steer routers; the host gets data
           Deliver(port, forwarded, t);
         }
       } else {

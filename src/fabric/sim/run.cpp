@@ -126,6 +126,7 @@ void Fabric::Impl::StepAll(uint64_t t) {
 
 void Fabric::Impl::AfterCycle() {
   for (auto& tile : tiles) tile->Merge();
+  IssueDeferred();
   bool any = false;
   for (auto& tile : tiles) any |= !tile->printed.empty();
   if (!any) return;

@@ -183,6 +183,25 @@ TEST(Dsd, PointerDestinationIsARunningReduction) {
   EXPECT_THAT(pe.Floats(s, 1), ElementsAre(5.0f));
 }
 
+TEST(Dsd, ScalarPointerReductionStartsWithTheScalar) {
+  // @fadds(&sum, sum, dsd) and @fmaxs(&m, m, dsd): the scalar is the value at the start.
+  LonePe pe;
+  const uint16_t a = pe.code().Floats("a", {1, 5, 3});
+  const uint16_t s = pe.code().Floats("s", {0, 0});
+  const uint16_t from = pe.code().Dsd(Mem(a, 3, 4));
+  const uint32_t f = pe.code().Fn("f", [&](FunctionBuilder& b) {
+    const Reg p = b.Const(s);
+    const Reg q = b.Const(s + 4);
+    const Reg start = b.Const(std::bit_cast<int32_t>(100.0f));
+    const Reg low = b.Const(std::bit_cast<int32_t>(2.0f));
+    EmitDsd(b, pe.code(), MakeDsd(DsdOp::kFadds, Pointer(p, ScalarType::kF32), {Scalar(start, ScalarType::kF32), At(from)}));
+    EmitDsd(b, pe.code(), MakeDsd(DsdOp::kFmaxs, Pointer(q, ScalarType::kF32), {At(from), Scalar(low, ScalarType::kF32)}));
+  });
+  pe.Load();
+  pe.Call(f);
+  EXPECT_THAT(pe.Floats(s, 2), ElementsAre(109.0f, 5.0f));
+}
+
 TEST(Dsd, OverlappingCopyGoesElementByElement) {
   LonePe pe;
   const uint16_t a = pe.code().Words("a", {1, 2, 3, 4, 5});
@@ -208,6 +227,15 @@ TEST(Dsd, FourDimensionalWalkIsRowMajorWithTheStridesGiven) {
   d.stride = {20, 10, -1, 0};
   RunOp(pe, MakeDsd(DsdOp::kMov16, At(pe.code().Dsd(Mem(o, 12, 2))), {At(pe.code().Dsd(d))}));
   EXPECT_THAT(pe.Words(o, 12), ElementsAre(1, 0, 11, 10, 21, 20, 31, 30, 41, 40, 51, 50));
+}
+
+TEST(Dsd, StridesCountElementsOfTheOperation) {
+  // A DSD of a 16-bit array used by a 32-bit move: pairs.
+  LonePe pe;
+  const uint16_t a = pe.code().Words("a", {1, 2, 3, 4, 5, 6});
+  const uint16_t o = pe.code().Words("o", {0, 0, 0, 0, 0, 0});
+  RunOp(pe, MakeDsd(DsdOp::kFmovs, At(pe.code().Dsd(Mem(o, 3, 2))), {At(pe.code().Dsd(Mem(static_cast<uint16_t>(a + 8), 3, 2, -1)))}));
+  EXPECT_THAT(pe.Words(o, 6), ElementsAre(5, 6, 3, 4, 1, 2));
 }
 
 TEST(Dsd, CircularBufferWrapsAndKeepsItsPosition) {
