@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "csl/driver/driver.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "bytecode/disasm.h"
@@ -43,10 +44,16 @@ Outcome CompileHere(const Options& options, const std::vector<std::string>& impo
     Session session(sources, names, diags, files);
     session.target = TargetOf(options);
     session.limits.inlined_iterations = options.max_inlined_iterations;
+    for (const auto& [name, address] : options.section_addresses) {
+      session.section_starts[SectionKey(name)] = static_cast<uint32_t>(std::clamp<int64_t>(address, 0, UINT16_MAX));
+    }
     AddLayoutBuiltins(session.builtins);
     CompileRequest request{ast, sources.File(ast->source()).path, options.params, options.colors, options.memcpy, options.channels,
                            options.west_buffer, options.east_buffer};
     outcome.program = CompileProgram(session, request);
+    for (const auto& [span, text] : session.printed) {
+      if (auto at = sources.Locate(span.begin)) outcome.printed += fmt::format("{}:{}: {}\n", at->file->path, at->line, text);
+    }
     if (diags.HasErrors()) outcome.program.reset();
   }
   if (outcome.program) {
@@ -56,7 +63,7 @@ Outcome CompileHere(const Options& options, const std::vector<std::string>& impo
       outcome.exit = ExitCode::kInternal;
       return outcome;
     }
-    if (options.emit == Emit::kBytecode) outcome.printed = bytecode::Disassemble(*outcome.program);
+    if (options.emit == Emit::kBytecode) outcome.printed += bytecode::Disassemble(*outcome.program);
   }
   if (options.json) {
     outcome.messages = RenderJson(sources, diags);

@@ -23,7 +23,12 @@ std::optional<uint16_t> ClassBuilder::Allocate(const std::string& name, const st
                                                bool in_descriptor_space) {
   uint32_t& next = in_descriptor_space ? next_descriptor_ : next_;
   const uint32_t limit = in_descriptor_space ? 0x10000 : bytecode::kSramBytes;
-  const uint32_t address = AlignUp(next, std::max<uint32_t>(align, 1));
+  uint32_t address = AlignUp(next, std::max<uint32_t>(align, 1));
+  if (!in_descriptor_space) {
+    for (const auto& [start, end] : sections_) {  // sorted: one pass steps over all in the way
+      if (address < end && address + bytes > start) address = AlignUp(end, std::max<uint32_t>(align, 1));
+    }
+  }
   if (address > limit || bytes > limit - address) {
     if (!in_descriptor_space) code_.memory.push_back({name, what, bytes});
     return std::nullopt;
@@ -32,6 +37,21 @@ std::optional<uint16_t> ClassBuilder::Allocate(const std::string& name, const st
   if (!in_descriptor_space) code_.memory.push_back({name, what, bytes});
   // A place of no bytes at the very end still needs an address that fits.
   return static_cast<uint16_t>(std::min<uint32_t>(address, limit - 1));
+}
+
+std::optional<uint16_t> ClassBuilder::AllocateInSection(const std::string& name,
+                                                        const std::string& what, uint32_t bytes,
+                                                        uint32_t align, uint32_t section_start) {
+  uint32_t& free = sections_.try_emplace(section_start, section_start).first->second;
+  const uint32_t address = AlignUp(free, std::max<uint32_t>(align, 1));
+  bool is_free = address >= next_ && address <= bytecode::kSramBytes &&
+                 bytes <= bytecode::kSramBytes - address;
+  const auto following = sections_.upper_bound(section_start);
+  if (following != sections_.end() && address + bytes > following->first) is_free = false;
+  if (!is_free) return std::nullopt;
+  free = address + bytes;
+  code_.memory.push_back({name, what, bytes});
+  return static_cast<uint16_t>(std::min<uint32_t>(address, bytecode::kSramBytes - 1));
 }
 
 std::string ClassBuilder::LargestItems() const {
@@ -47,7 +67,10 @@ std::string ClassBuilder::LargestItems() const {
 }
 
 void ClassBuilder::Finish() {
-  code_.stack_base = static_cast<uint16_t>(std::min(AlignUp(next_, 4), bytecode::kSramBytes - 1));
+  // The stack grows upwards: it starts above everything.
+  uint32_t top = next_;
+  for (const auto& [start, end] : sections_) top = std::max(top, end);
+  code_.stack_base = static_cast<uint16_t>(std::min(AlignUp(top, 4), bytecode::kSramBytes - 1));
   code_.descriptor_stack_base =
       static_cast<uint16_t>(std::min(AlignUp(next_descriptor_, 32), uint32_t{0xffff}));
   uint32_t instructions = 0;

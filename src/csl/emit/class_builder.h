@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -23,6 +24,11 @@ class ClassBuilder {
   std::optional<uint16_t> Allocate(const std::string& name, const std::string& what,
                                    uint32_t bytes, uint32_t align, bool in_descriptor_space);
 
+  // Memory that starts at `section_start` and belongs to a linker section; `next` is what is free in it.
+  std::optional<uint16_t> AllocateInSection(const std::string& name, const std::string& what,
+                                            uint32_t bytes, uint32_t align,
+                                            uint32_t section_start);
+
   // "A (4096 bytes), B (…)": for the message about a full memory.
   std::string LargestItems() const;
 
@@ -34,6 +40,7 @@ class ClassBuilder {
  private:
   bytecode::CodeClass code_;
   uint32_t next_ = 0;
+  std::map<uint32_t, uint32_t> sections_;  // start of a section to its first free byte
   uint32_t next_descriptor_ = bytecode::kDescriptorBase;
 };
 

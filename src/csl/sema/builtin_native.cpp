@@ -139,7 +139,8 @@ Operand CallNative(BuiltinCall& call) {
   if (!name) return Operand::Error();
   const Native native = bytecode::NativeByName(*name->as_text());
   if (native == Native::kCount) {
-    return eval.Report(DiagKind::kUnknownNative, eval.SpanOf(call.args[0]), *name->as_text());
+    return eval.Report(DiagKind::kUnknownBuiltin, eval.SpanOf(call.args[0]),
+                       "native:" + *name->as_text(), "");
   }
   return EmitNative(call, native, call.args.subspan(1));
 }

@@ -29,18 +29,23 @@ Operand As(BuiltinCall& call) {
 }
 
 // The bits of a comptime scalar or array of scalars, least significant first.
-bool Flatten(Evaluator& eval, const Value& value, Span span, Uint128& bits, int& shift) {
+bool Flatten(Evaluator& eval, const Value& value, Span span, Uint128& bits, int& shift,
+             bool in_packed = false) {
   if (const std::vector<Value>* elements = value.as_elements()) {
+    const bool is_packed = eval.types().IsPacked(value.type);
+    const TypeKind kind = eval.types().kind(value.type);
+    // Structs with padding and unions go through memory.
+    if (kind == TypeKind::kUnion || (kind == TypeKind::kStruct && !is_packed)) return false;
     for (const Value& element : *elements) {
-      if (!Flatten(eval, element, span, bits, shift)) return false;
+      if (!Flatten(eval, element, span, bits, shift, is_packed)) return false;
     }
     return true;
   }
   const std::optional<uint64_t> own = eval.BitsOf(value, span);
   if (!own) return false;
-  const TypeInfo& info = eval.types()[value.type];
-  const int width = info.bits != 0 ? info.bits
-                                   : static_cast<int>(eval.types().SizeOf(value.type)) * 8;
+  const int width = in_packed || eval.types().kind(value.type) != TypeKind::kBool
+                        ? eval.types().BitWidth(value.type)
+                        : 8;
   if (shift + width > 128) return false;
   bits |= static_cast<Uint128>(bytecode::ZeroExtend(*own, width)) << shift;
   shift += width;
@@ -84,6 +89,17 @@ std::optional<Value> Unflatten(Evaluator& eval, TypeId type, Uint128 bits) {
         elements.push_back(std::move(*one));
       }
       return MakeAggregate(type, std::move(elements));
+    }
+    case TypeKind::kStruct: {
+      if (!types.IsPacked(type)) return std::nullopt;
+      std::vector<Value> fields;
+      for (size_t i = 0; i < info.fields.size(); ++i) {
+        std::optional<Value> one =
+            Unflatten(eval, info.fields[i].type, bits >> types.BitOffset(type, i));
+        if (!one) return std::nullopt;
+        fields.push_back(std::move(*one));
+      }
+      return MakeAggregate(type, std::move(fields));
     }
     default:
       return std::nullopt;

@@ -463,7 +463,7 @@ Operand Evaluator::EvalAssign(const AssignExpr& node, Span span) {
 
 Operand Evaluator::EvalLocal(DeclId decl, Span span) {
   const auto* node = ast().As<VarDecl>(decl);
-  if (node == nullptr) return Report(DiagKind::kLocalFunction, span);
+  if (node == nullptr) return Operand::Error();  // the parser reported a local function
   const Name name = ast().NameOf(decl);
   const Span name_span = ast().NameSpanOf(decl);
   if (FindLocal(name) != nullptr) {

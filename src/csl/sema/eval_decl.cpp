@@ -170,6 +170,11 @@ bool Evaluator::ResolveVar(Global& global) {
     }
     global.align = static_cast<uint32_t>(*align);
   }
+  if (!attributes.linksection.IsNone()) {
+    const std::optional<Value> name = EvalComptimeAs(attributes.linksection, types().comptime_string());
+    if (!name) return false;
+    global.section = SectionKey(*name->as_text());
+  }
   if (!attributes.linkname.IsNone()) {
     const std::optional<Value> name = EvalComptime(attributes.linkname);
     if (!name || name->as_text() == nullptr) return false;
@@ -283,6 +288,19 @@ std::optional<uint16_t> Evaluator::AddressOfGlobal(Global& global, Span span) {
   const auto bytes = static_cast<uint32_t>(types().SizeOf(global.type));
   const uint32_t align =
       std::max<uint32_t>(global.align, static_cast<uint32_t>(types().AlignOf(global.type)));
+  const auto section = session().section_starts.find(global.section);
+  if (section != session().section_starts.end() && !types().InDescriptorSpace(global.type)) {
+    const std::optional<uint16_t> place = unit_.builder->AllocateInSection(
+        global.label, NameOf(global.type), bytes, align, section->second);
+    if (!place) {
+      Report(DiagKind::kSectionFull, global.span, global.label, bytes, global.section,
+             section->second);
+      return std::nullopt;
+    }
+    global.address = place;
+    unit_.placed.push_back(&global);
+    return place;
+  }
   const std::optional<uint16_t> address =
       unit_.builder->Allocate(global.label, NameOf(global.type), bytes, align,
                               types().InDescriptorSpace(global.type));

@@ -268,6 +268,20 @@ Operand Evaluator::EvalContainer(const ContainerExpr& node, Span span) {
     }
     fields.push_back({std::string(TextOf(member.name)), *type});
   }
+  if (packing == Packing::kPacked) {
+    int bits = 0;
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (!types().IsScalar(fields[i].type)) {
+        return Report(DiagKind::kPackedField, members[i].span, NameOf(fields[i].type));
+      }
+      const int own = types().BitWidth(fields[i].type);
+      bits = node.kind == ContainerKind::kUnion ? std::max(bits, own) : bits + own;
+    }
+    const int limit = tag.is_error() ? 64 : types()[tag].bits;
+    if (bits > limit || (!tag.is_error() && bits != limit)) {
+      return Report(DiagKind::kPackedSize, span, bits, limit);
+    }
+  }
   if (node.kind == ContainerKind::kUnion) {
     if (name.empty()) name = "union";
     return Operand::Of(MakeType(types().type_type(),

@@ -180,7 +180,59 @@ Global* Evaluator::ConstantInMemory(const Value& value) {
 Operand Evaluator::PathToMemory(const Operand& path, Span span) {
   const std::optional<int64_t> address = AddressOfPath(path.path, span);
   if (!address) return Operand::Error();
-  return Operand::Memory(path.type, AddressBase::kAbsolute, 0, *address, path.is_const);
+  Operand place = Operand::Memory(path.type, AddressBase::kAbsolute, 0, *address, path.is_const);
+  if (!path.path.path.empty()) {
+    PointerValue around = path.path;
+    around.path.pop_back();
+    const TypeId outer = NaturalType(around);
+    if (types().IsPacked(outer) && NaturalType(path.path) == path.type) {
+      place.bit_offset = static_cast<uint8_t>(types().BitOffset(outer, path.path.path.back()));
+      place.container_bytes = static_cast<uint8_t>(types().SizeOf(outer));
+    }
+  }
+  return place;
+}
+
+// A field of a packed struct: read, and read-modify-write, of the whole container.
+Operand Evaluator::LoadBits(const Operand& place, Span span) {
+  const TypeId container =
+      types().Int(static_cast<uint16_t>(place.container_bytes * 8), false);
+  Operand whole = place;
+  whole.type = container;
+  whole.container_bytes = 0;
+  const Reg word = ToReg(Load(std::move(whole), span), span);
+  const Reg field = fb_->NewReg();
+  if (place.bit_offset != 0) {
+    fb_->Emit(bytecode::TypedOp(Op::kShrI8, *ScalarTypeOf(container)), field, word,
+              fb_->Const(place.bit_offset));
+  } else {
+    fb_->Emit(Op::kMove, field, word);
+  }
+  const auto width = static_cast<uint16_t>(types().BitWidth(place.type));
+  fb_->Emit(types().IsSignedScalar(place.type) ? Op::kSignExtend : Op::kZeroExtend, field, field,
+            width);
+  return Operand::Register(place.type, field);
+}
+
+void Evaluator::StoreBits(const Operand& place, const Operand& value, Span span) {
+  const TypeId container =
+      types().Int(static_cast<uint16_t>(place.container_bytes * 8), false);
+  Operand whole = place;
+  whole.type = container;
+  whole.container_bytes = 0;
+  const int width = types().BitWidth(place.type);
+  const uint64_t mask = (width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1)
+                        << place.bit_offset;
+  const Reg word = ToReg(Load(whole, span), span);
+  const Reg kept = fb_->NewReg();
+  fb_->Emit(Op::kAnd, kept, word, fb_->Const(static_cast<int64_t>(~mask)));
+  const Reg field = fb_->NewReg();
+  const bytecode::ScalarType wide = bytecode::ScalarType::kU64;
+  fb_->Emit(bytecode::TypedOp(Op::kShlI8, wide), field, ToReg(value, span),
+            fb_->Const(place.bit_offset));
+  fb_->Emit(Op::kAnd, field, field, fb_->Const(static_cast<int64_t>(mask)));
+  fb_->Emit(Op::kOr, kept, kept, field);
+  Store(whole, Operand::Register(container, kept), span);
 }
 
 Operand Evaluator::NewLocalMemory(TypeId type) {
@@ -261,6 +313,7 @@ Operand Evaluator::Load(Operand operand, Span span) {
     operand = PathToMemory(operand, span);
   }
   if (operand.kind != Operand::Kind::kMemory || fb_ == nullptr) return operand;
+  if (operand.container_bytes != 0) return LoadBits(operand, span);
   const std::optional<ScalarType> scalar = ScalarTypeOf(operand.type);
   if (!scalar) return operand;
   At(span);
@@ -377,6 +430,10 @@ void Evaluator::Store(const Operand& place, const Operand& value, Span span) {
   }
   if (place.kind != Operand::Kind::kMemory) return;
   if (value.kind == Operand::Kind::kValue && value.value.is_undefined()) return;
+  if (place.container_bytes != 0) {
+    StoreBits(place, value, span);
+    return;
+  }
   const std::optional<ScalarType> scalar = ScalarTypeOf(place.type);
   if (scalar) {
     const Reg from = ToReg(value, span);
@@ -412,8 +469,15 @@ void Evaluator::Store(const Operand& place, const Operand& value, Span span) {
     const Operand base = Operand::Memory(place.type, AddressBase::kRegister,
                                          AddressOf(place, span), 0, false);
     const TypeInfo& info = types()[place.type];
+    if (types().IsPacked(place.type)) {  // no bit of the container is left unwritten
+      fb_->EmitWide(Op::kZeroMem, base.reg, static_cast<uint32_t>(types().SizeOf(place.type)));
+    }
     for (size_t i = 0; i < parts.size(); ++i) {
       Operand target = base;
+      if (types().IsPacked(place.type)) {
+        target.bit_offset = static_cast<uint8_t>(types().BitOffset(place.type, i));
+        target.container_bytes = static_cast<uint8_t>(types().SizeOf(place.type));
+      }
       if (info.kind == TypeKind::kArray) {
         target.type = info.element;
         target.offset += static_cast<int64_t>(i) * types().SizeOf(info.element);
@@ -489,6 +553,10 @@ Operand Evaluator::FieldOf(Operand base, std::string_view name, Span span, Span 
     case Operand::Kind::kParts:
       return base.parts[*index];
     case Operand::Kind::kMemory:
+      if (types().IsPacked(base.type)) {
+        base.bit_offset = static_cast<uint8_t>(types().BitOffset(base.type, *index));
+        base.container_bytes = static_cast<uint8_t>(types().SizeOf(base.type));
+      }
       base.offset += types().FieldOffset(base.type, *index);
       base.type = field_type;
       if (base.has_index) {  // the index is in units of the aggregate: fold it
@@ -725,6 +793,14 @@ Operand Evaluator::AddressOfPlace(Operand place, Span span) {
   if (types().IsComptimeOnly(place.type)) {
     return Report(DiagKind::kPointerToComptime, span, NameOf(place.type));
   }
+  if (place.kind == Operand::Kind::kPath && !place.path.path.empty()) {
+    PointerValue around = place.path;
+    around.path.pop_back();
+    if (types().IsPacked(NaturalType(around))) {
+      return Report(DiagKind::kPackedAddress, span);
+    }
+  }
+  if (place.container_bytes != 0) return Report(DiagKind::kPackedAddress, span);
   const TypeId pointer = types().Pointer(place.type, place.is_const, false);
   switch (place.kind) {
     case Operand::Kind::kPath:

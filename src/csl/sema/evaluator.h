@@ -228,6 +228,8 @@ class Evaluator {
   enum class Condition : uint8_t { kTrue, kFalse, kRuntime, kStop };
   Condition EmitCondition(ExprId id, bytecode::Label if_false);
   void JumpUnless(const Operand& condition, bytecode::Label if_false, Span span);
+  Operand LoadBits(const Operand& place, Span span);
+  void StoreBits(const Operand& place, const Operand& value, Span span);
   bool StorePath(const PointerValue& path, Value value, Span span);
   Value* WritablePath(const PointerValue& path, Span span);
   Operand CallInline(FnTemplate& fn, std::vector<Operand> args, const std::vector<Span>& spans,

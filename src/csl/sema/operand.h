@@ -33,6 +33,8 @@ struct Operand {
   bool has_index = false;  // kMemory: plus index_reg * size of the scalar
   uint16_t index_reg = 0;
   int64_t offset = 0;      // kMemory: bytes
+  uint8_t bit_offset = 0;  // kMemory: a field of a packed struct of `container_bytes` bytes
+  uint8_t container_bytes = 0;  // 0: not such a field
   Value value;             // kValue
   PointerValue path;       // kPath
   std::vector<Operand> parts;  // kParts

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,11 @@ class FileProvider {
   virtual bool IsLibrary(SourceId file) const = 0;
 };
 
+// The name of a linker section as a key: ".data1" and "data1" are one.
+inline std::string SectionKey(std::string_view name) {
+  return std::string(name.substr(name.starts_with('.') ? 1 : 0));
+}
+
 struct Target {
   bytecode::Arch arch = bytecode::Arch::kWse2;
   bytecode::FloatFormat fp16 = bytecode::FloatFormat::kF16;
@@ -56,6 +62,8 @@ struct Session {
   FileProvider& files;
   Target target;
   Limits limits;
+  // --link-section-start-address-bytes: where linker sections (by SectionKey) start, in bytes.
+  std::map<std::string, uint32_t> section_starts;
   TypeTable types;
   BuiltinTable builtins;
   // What @comptime_print said, in order; the driver shows it.

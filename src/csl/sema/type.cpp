@@ -355,8 +355,34 @@ bool TypeTable::IsSignedScalar(TypeId id) const {
   return (info.kind == TypeKind::kInt || info.kind == TypeKind::kEnum) && info.is_signed;
 }
 
+int TypeTable::BitWidth(TypeId id) const {
+  const TypeInfo& info = infos_[id.value];
+  if (info.kind == TypeKind::kBool) return 1;
+  if (info.bits != 0) return info.bits;
+  if (!IsPacked(id)) return static_cast<int>(SizeOf(id)) * 8;
+  if (!info.element.is_error()) return infos_[info.element.value].bits;
+  int bits = 0;
+  for (const Field& field : info.fields) {
+    const int own = BitWidth(field.type);
+    bits = info.kind == TypeKind::kUnion ? std::max(bits, own) : bits + own;
+  }
+  return bits;
+}
+
+int TypeTable::BitOffset(TypeId packed, size_t index) const {
+  const TypeInfo& info = infos_[packed.value];
+  int bits = 0;
+  if (info.kind == TypeKind::kUnion) return 0;
+  for (size_t i = 0; i < index; ++i) bits += BitWidth(info.fields[i].type);
+  return bits;
+}
+
 int64_t TypeTable::SizeOf(TypeId id) const {
   const TypeInfo& info = infos_[id.value];
+  if (IsPacked(id)) {
+    const int bits = BitWidth(id);
+    return bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
+  }
   switch (info.kind) {
     case TypeKind::kBool:
       return 1;
@@ -374,7 +400,6 @@ int64_t TypeTable::SizeOf(TypeId id) const {
     case TypeKind::kArray:
       return ElementCount(id) * SizeOf(info.element);
     case TypeKind::kStruct: {
-      if (info.packing == Packing::kPacked && !info.element.is_error()) return SizeOf(info.element);
       int64_t end = 0;
       if (!info.fields.empty()) {
         end = FieldOffset(id, info.fields.size() - 1) + SizeOf(info.fields.back().type);
@@ -411,9 +436,7 @@ int64_t TypeTable::AlignOf(TypeId id) const {
       return AlignOf(info.element);
     case TypeKind::kStruct:
     case TypeKind::kUnion: {
-      if (info.packing == Packing::kPacked && !info.element.is_error()) {
-        return AlignOf(info.element);
-      }
+      if (info.packing == Packing::kPacked) return std::clamp<int64_t>(SizeOf(id), 1, 4);
       int64_t align = 1;
       for (const Field& field : info.fields) align = std::max(align, AlignOf(field.type));
       return align;
@@ -447,7 +470,7 @@ int64_t TypeTable::AlignOf(TypeId id) const {
 
 int64_t TypeTable::FieldOffset(TypeId aggregate, size_t index) const {
   const TypeInfo& info = infos_[aggregate.value];
-  if (info.kind == TypeKind::kUnion) return 0;
+  if (info.kind == TypeKind::kUnion || info.packing == Packing::kPacked) return 0;
   int64_t offset = 0;
   for (size_t i = 0; i <= index; ++i) {
     offset = AlignUp(offset, AlignOf(info.fields[i].type));

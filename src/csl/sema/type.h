@@ -180,6 +180,13 @@ class TypeTable {
   int64_t SizeOf(TypeId id) const;
   int64_t AlignOf(TypeId id) const;
   int64_t FieldOffset(TypeId aggregate, size_t index) const;
+  bool IsPacked(TypeId id) const {
+    return IsAggregate(id) && infos_[id.value].packing == Packing::kPacked;
+  }
+  // Bits of a scalar inside a packed struct or union, and of a packed one as a whole.
+  int BitWidth(TypeId id) const;
+  // First bit of a field of a packed struct, the lowest field at bit 0.
+  int BitOffset(TypeId packed, size_t index) const;
   int64_t ElementCount(TypeId array) const;
   // Index of a field, or nothing.
   std::optional<size_t> FieldIndex(TypeId aggregate, std::string_view name) const;

@@ -51,6 +51,7 @@ struct Global {
   bool exported = false;
   bool is_extern = false;
   uint32_t align = 0;     // from align(N); 0: natural
+  std::string section;    // from linksection(name)
 };
 
 struct FnInstance;

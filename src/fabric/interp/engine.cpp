@@ -71,6 +71,7 @@ bool SetDescriptor(Core& core, Pe& pe, OperandState& o, const Descriptor& d, boo
     case DsdKind::kMem1d: case DsdKind::kMem4d: case DsdKind::kCircbuf:
       if (d.rank < 1 || d.rank > 4 || (d.kind == DsdKind::kCircbuf && d.wrap == 0)) return bad(TrapKind::kBadDescriptor, "a damaged descriptor");
       o.cls = OperandClass::kMemory;
+      o.d.elem_size = o.size;  // strides count elements of the operation, not of the array: docs/csl/decisions.md
       return true;
     case DsdKind::kFabin:
       if (is_dest) return bad(TrapKind::kBadDescriptor, "an input DSD as destination");
