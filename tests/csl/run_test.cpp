@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <random>
 #include <sstream>
 
 #include "csl/driver/driver.h"
@@ -125,14 +126,14 @@ std::vector<std::string> Decode(const bytecode::Symbol& symbol, const std::vecto
   return values;
 }
 
-void RunOn(const RunFile& file, const std::string& arch) {
-  SCOPED_TRACE(arch);
+// Compiles the PE code in a fresh directory.
+csl::Outcome CompileText(const RunFile& file, const std::string& text, const std::string& arch) {
   const std::filesystem::path dir =
       std::filesystem::temp_directory_path() /
       ("szarena_csl_run_" + std::to_string(getpid()) + "_" + file.name + "_" + arch);
   std::filesystem::create_directories(dir);
   std::ofstream(dir / "layout.csl") << LayoutFor(file);
-  std::string code = file.text;
+  std::string code = text;
   code += "\ncomptime {\n  @bind_local_task(main, @get_local_task_id(26));\n"
           "  @activate(@get_local_task_id(26));\n}\n";
   std::ofstream(dir / "pe.csl") << code;
@@ -140,9 +141,19 @@ void RunOn(const RunFile& file, const std::string& arch) {
   std::vector<std::string> args = {(dir / "layout.csl").string(), "--arch=" + arch};
   args.insert(args.end(), file.args.begin(), file.args.end());
   const auto options = csl::ParseOptions(args);
-  ASSERT_TRUE(options) << options.error().ToString();
-  csl::Outcome outcome = csl::Compile(*options, {});
+  csl::Outcome outcome;
+  if (options) {
+    outcome = csl::Compile(*options, {});
+  } else {
+    outcome.messages = options.error().ToString();
+  }
   std::filesystem::remove_all(dir);
+  return outcome;
+}
+
+void RunOn(const RunFile& file, const std::string& arch) {
+  SCOPED_TRACE(arch);
+  csl::Outcome outcome = CompileText(file, file.text, arch);
   ASSERT_TRUE(outcome.program) << outcome.messages;
 
   const auto program = std::make_shared<const bytecode::Program>(std::move(*outcome.program));
@@ -200,6 +211,53 @@ std::vector<std::string> Files() {
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+// Words of a program, so that a change gives another nearly valid program.
+std::vector<std::string> Tokens(const std::string& text) {
+  std::vector<std::string> tokens;
+  for (size_t i = 0; i < text.size();) {
+    size_t end = i + 1;
+    const auto is_word = [&](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+    if (is_word(text[i])) {
+      while (end < text.size() && is_word(text[end])) ++end;
+    }
+    tokens.push_back(text.substr(i, end - i));
+    i = end;
+  }
+  return tokens;
+}
+
+// Nearly valid programs: none may bring the compiler down, and what compiles must run or trap.
+TEST_P(CslRun, SurvivesChanges) {
+  const RunFile file = ReadFile(GetParam());
+  const std::vector<std::string> tokens = Tokens(file.text);
+  std::mt19937 random(static_cast<uint32_t>(std::hash<std::string>{}(file.name)));
+  constexpr int kChanges = 25;
+  for (int change = 0; change < kChanges; ++change) {
+    std::vector<std::string> changed = tokens;
+    for (int edit = 0; edit < 1 + change % 3; ++edit) {
+      const size_t at = random() % changed.size();
+      switch (random() % 4) {
+        case 0: changed.erase(changed.begin() + static_cast<std::ptrdiff_t>(at)); break;
+        case 1: changed[at] = changed[random() % changed.size()]; break;
+        case 2: std::swap(changed[at], changed[random() % changed.size()]); break;
+        default: changed.insert(changed.begin() + static_cast<std::ptrdiff_t>(at), tokens[random() % tokens.size()]); break;
+      }
+    }
+    std::string text;
+    for (const std::string& token : changed) text += token;
+    SCOPED_TRACE(text);
+    csl::Outcome outcome = CompileText(file, text, change % 2 == 0 ? "wse2" : "wse3");
+    EXPECT_NE(outcome.exit, ExitCode::kInternal) << outcome.messages;
+    if (!outcome.program) continue;
+    fabric::Options options;
+    options.max_cycles = 20'000;
+    auto fabric = fabric::Fabric::Create(
+        std::make_shared<const bytecode::Program>(std::move(*outcome.program)), options);
+    ASSERT_TRUE(fabric) << fabric.error().ToString();
+    (void)(*fabric)->RunUntilIdle();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, CslRun, ::testing::ValuesIn(Files()), [](const auto& test) {

@@ -405,6 +405,8 @@ void Evaluator::CompileBody(FnInstance& instance) {
   fb_ = nullptr;
   context_ = saved_context;
   sret_ = false;
+  // A faulty body may have left jumps without a target; the class is refused anyway.
+  if (session().diags.HasErrors()) return;
   if (const auto finished = builder.FinishInto(instance.index); !finished) {
     Report(DiagKind::kFunctionTooLarge, fn.module->ast->NameSpanOf(fn.decl), TextOf(fn.name),
            finished.error().ToString());

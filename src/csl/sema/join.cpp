@@ -15,7 +15,8 @@ namespace {
 bool TakesExpected(Evaluator& eval, const Operand& operand, TypeId expect) {
   TypeTable& types = eval.types();
   if (!types.IsNumeric(operand.type) || !types.IsNumeric(expect)) return true;
-  if (operand.IsValue()) return eval.CoerceValue(operand.value, expect).has_value();
+  // Numbers without a type wait for those of the other paths: see Finish.
+  if (types.IsComptimeOnly(operand.type)) return false;
   return eval.PeerType(operand.type, expect) == expect;
 }
 
@@ -91,6 +92,9 @@ Operand ResultJoin::Finish(Span span) {
     return Operand::Of(MakeVoid(types.void_type()));
   }
   if (memory_.kind == Operand::Kind::kMemory) return memory_;
+  if (types.IsNumeric(type_) && types.IsComptimeOnly(type_) && types.IsNumeric(expect_)) {
+    type_ = expect_;
+  }
   const TypeKind kind = types.kind(type_);
   if (kind == TypeKind::kComptimeInt || kind == TypeKind::kComptimeFloat) {
     return eval_.Report(DiagKind::kNotRuntime, span, eval_.NameOf(type_));
