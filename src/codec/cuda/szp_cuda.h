@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// SZp on an NVIDIA GPU: the streams of codec/szp, byte for byte. Everything is enqueued on the caller's stream; nothing
+// is allocated and nothing waits, so that calls can be captured in a graph.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "codec/core/dtype.h"
+#include "codec/szp/szp.h"
+
+struct CUstream_st;
+
+namespace szarena::codec::cuda {
+
+enum class DeviceStatus : uint32_t {
+  kOk = 0,
+  kCorrupt = 1,  // the payload is not one stream of that many elements; the output is written, its content unspecified
+};
+
+// What a call leaves in device memory, complete once the stream has come this far.
+struct DeviceResult {
+  uint64_t size = 0;    // compress: bytes of the payload
+  DeviceStatus status = DeviceStatus::kOk;
+  uint32_t reserved = 0;
+};
+
+// A CUDA error code (cudaError_t) or, where the call itself is wrong, one of these.
+enum class LaunchStatus : int32_t { kOk = 0, kBadArgument = -1, kWorkspaceTooSmall = -2, kCapacityTooSmall = -3, kLaunchFailed = -4 };
+
+// Bytes of device scratch that either direction needs; 256-byte alignment.
+uint64_t SzpWorkspaceBytes(uint64_t count, DType dtype, const szp::Params& params);
+
+// `values`, `payload`, `workspace` and `result` are device pointers. `values` has the alignment of its elements at least,
+// `payload` any; 16-byte alignment of both is fast. `capacity` must be at least szp::MaxPayloadSize.
+// `relative` != 0: params.eb is ignored and the bound is relative * (max - min) over the finite values, found on the
+// device first; a range of 0 gives a bound of 0, which stores everything as it is. `bound_out`, where not null, receives the bound (f64).
+LaunchStatus SzpCompress(const void* values, uint64_t count, DType dtype, const szp::Params& params, double relative,
+                         void* payload, uint64_t capacity, DeviceResult* result, double* bound_out, void* workspace,
+                         uint64_t workspace_bytes, CUstream_st* stream);
+
+// Writes every element of `values`.
+LaunchStatus SzpDecompress(const void* payload, uint64_t payload_size, uint64_t count, DType dtype, const szp::Params& params,
+                           void* values, DeviceResult* result, void* workspace, uint64_t workspace_bytes,
+                           CUstream_st* stream);
+
+}  // namespace szarena::codec::cuda
