@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "codec/core/bound.h"
+#include "codec/core/size.h"
 #include "codec/cuda/bit_planes.cuh"
 #include "codec/cuda/range.cuh"
 #include "codec/cuda/szp_tile.cuh"
