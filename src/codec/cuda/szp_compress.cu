@@ -77,7 +77,10 @@ __device__ __forceinline__ bool Quantise(const unsigned char* row, uint32_t vali
   const T ebq = static_cast<T>(bound.ebq);
   const T scale = static_cast<T>(bound.scale);
   constexpr int32_t kLimit = sizeof(T) == 4 ? 1 << 24 : 1 << 30;
-  bool suspicious = false;
+  // A bound so small that its reciprocal overflows: nothing can be quantised (0 * infinity is no number either).
+  const bool no_scale = !(scale <= std::numeric_limits<T>::max());
+  bool suspicious = no_scale;
+  if (exact) raw = no_scale && valid > 0;
   int32_t previous = 0;
   uint32_t signs = 0;
 #pragma unroll
