@@ -34,25 +34,29 @@ __device__ __forceinline__ unsigned long long ScanTile(ScanState state, unsigned
     return 0;
   }
   if (lane == 0) StoreState(state.tiles + tile, kScanSum | sum);
+  // A step looks at kReach tiles a lane; lane k has the tiles from window - k * kReach downwards.
+  constexpr int kReach = 4;
   unsigned long long before = 0;
-  long long window = static_cast<long long>(tile) - 1;  // lane k looks at tile window - k
-  while (true) {
-    const long long at = window - lane;
-    unsigned long long word = kScanPrefix;  // before the first tile: a prefix of 0
-    if (at >= 0) {
-      word = LoadState(state.tiles + at);
-      while ((word >> 62) == 0) {
-        __nanosleep(20);
-        word = LoadState(state.tiles + at);
-      }
+  for (long long window = static_cast<long long>(tile) - 1;; window -= 32 * kReach) {
+    const long long first = window - static_cast<long long>(lane) * kReach;
+    unsigned long long words[kReach];
+#pragma unroll
+    for (int i = 0; i < kReach; ++i) words[i] = first - i >= 0 ? LoadState(state.tiles + first - i) : kScanPrefix;  // before all: 0
+    unsigned long long part = 0;
+    bool found = false;
+#pragma unroll
+    for (int i = 0; i < kReach; ++i) {
+      while ((words[i] >> 62) == 0) words[i] = LoadState(state.tiles + first - i);
+      if (!found) part += words[i] & kScanValue;
+      found = found || (words[i] & kScanPrefix) != 0;
     }
-    const unsigned int with_prefix = __ballot_sync(0xffffffffu, (word & kScanPrefix) != 0);
+    const unsigned int with_prefix = __ballot_sync(0xffffffffu, found);
     const unsigned int last = with_prefix != 0 ? __ffs(with_prefix) - 1 : 31;
-    unsigned long long part = lane <= last ? word & kScanValue : 0;
+    if (lane > last) part = 0;
+#pragma unroll
     for (int step = 16; step > 0; step /= 2) part += __shfl_xor_sync(0xffffffffu, part, step);
     before += part;
     if (with_prefix != 0) break;
-    window -= 32;
   }
   if (lane == 0) StoreState(state.tiles + tile, kScanPrefix | ((before + sum) & kScanValue));
   return before;

@@ -8,6 +8,7 @@
 #include "codec/core/size.h"
 #include "codec/cuda/bit_planes.cuh"
 #include "codec/cuda/range.cuh"
+#include "codec/cuda/launch.cuh"
 #include "codec/cuda/szp_tile.cuh"
 #include "codec/cuda/tile_io.cuh"
 #include "codec/cuda/workspace.h"
@@ -78,7 +79,7 @@ __device__ __forceinline__ bool Quantise(const unsigned char* row, uint32_t vali
   const T scale = static_cast<T>(bound.scale);
   constexpr int32_t kLimit = sizeof(T) == 4 ? 1 << 24 : 1 << 30;
   // A bound so small that its reciprocal overflows: nothing can be quantised (0 * infinity is no number either).
-  const bool no_scale = !(scale <= std::numeric_limits<T>::max());
+  const bool no_scale = isinf(scale);
   bool suspicious = no_scale;
   if (exact) raw = no_scale && valid > 0;
   int32_t previous = 0;
@@ -298,53 +299,48 @@ __device__ __forceinline__ uint32_t EncodeRegion(unsigned char* region, const Co
 }
 
 template <class T, szp::Mode mode, bool kAligned>
-__global__ void __launch_bounds__(kThreads, 3) CompressKernel(const CompressArgs args) {
+__global__ void __launch_bounds__(Tile<T>::kThreads, Tile<T>::kResident) CompressKernel(const CompressArgs args) {
   using S = Tile<T>;
-  extern __shared__ __align__(16) unsigned char regions[];
+  extern __shared__ __align__(16) unsigned char buffers[];
   __shared__ TileShared shared;
-  if (threadIdx.x == 0) shared.tile = atomicAdd(args.scan.ticket, 1u);
-  __syncthreads();
   const uint32_t warp = threadIdx.x / 32;
-  const uint64_t tile_block = static_cast<uint64_t>(shared.tile) * S::kBlocks;
-#pragma unroll
-  for (uint32_t s = 0; s < S::kRegionsPerWarp; ++s) {
-    const uint32_t r = s * kWarps + warp;
-    LoadRegion<T, kAligned>(regions + r * S::kRegionBytes, args, tile_block + r * kBlocksPerRegion);
-    CommitCopies();
-  }
+  unsigned char* region = buffers + warp * S::kRegionBytes;
+  unsigned char* other_region = region + S::kTileBytes;
+  const auto first_block = [warp](uint32_t tile) { return static_cast<uint64_t>(tile) * S::kBlocks + warp * kBlocksPerRegion; };
+  uint32_t tile = TakeTile(shared, args.scan);
+  if (tile < args.tiles) LoadRegion<T, kAligned>(region, args, first_block(tile));
+  CommitCopies();
   const Bound bound = args.device_bound != nullptr ? *args.device_bound : args.bound;
-#pragma unroll
-  for (uint32_t s = 0; s < S::kRegionsPerWarp; ++s) {
-    const uint32_t r = s * kWarps + warp;
-    if (s + 1 < S::kRegionsPerWarp) WaitCopies<1>(); else WaitCopies<0>();
+  while (tile < args.tiles) {
+    __syncthreads();
+    const uint32_t next_tile = TakeTile(shared, args.scan);
+    if (next_tile < args.tiles) LoadRegion<T, kAligned>(other_region, args, first_block(next_tile));
+    CommitCopies();
+    WaitCopies<1>();
     __syncwarp();
-    const uint32_t size = EncodeRegion<T, mode>(regions + r * S::kRegionBytes, args, bound, tile_block + r * kBlocksPerRegion);
-    if (threadIdx.x % 32 == 0) shared.region_offset[1 + r] = size;
-  }
-  PlaceTile<T>(shared, args.scan);
-  unsigned char* to = args.payload + args.rate_bytes + shared.base;
-#pragma unroll
-  for (uint32_t s = 0; s < S::kRegionsPerWarp; ++s) {
-    const uint32_t r = s * kWarps + warp;
-    StoreBytes(to + shared.region_offset[r], regions + r * S::kRegionBytes, shared.region_offset[r + 1] - shared.region_offset[r]);
-  }
-  if (shared.tile == args.tiles - 1) {
-    for (uint64_t b = tile_block + S::kBlocks + threadIdx.x; b < args.rate_bytes; b += kThreads) args.payload[b] = 0;
-    if (threadIdx.x == 0) {
-      args.result->size = args.rate_bytes + shared.base + shared.region_offset[S::kRegions];
-      args.result->status = DeviceStatus::kOk;
+    const uint32_t size = EncodeRegion<T, mode>(region, args, bound, first_block(tile));
+    if (threadIdx.x % 32 == 0) shared.region_offset[1 + warp] = size;
+    PlaceTile<T>(shared, args.scan, tile);
+    StoreBytes(args.payload + args.rate_bytes + shared.base + shared.region_offset[warp], region, size);
+    if (tile == args.tiles - 1) {
+      for (uint64_t b = first_block(tile + 1) - warp * kBlocksPerRegion + threadIdx.x; b < args.rate_bytes; b += S::kThreads) args.payload[b] = 0;
+      if (threadIdx.x == 0) {
+        args.result->size = args.rate_bytes + shared.base + shared.region_offset[S::kWarps];
+        args.result->status = DeviceStatus::kOk;
+      }
     }
+    __syncwarp();
+    unsigned char* swap = region;
+    region = other_region;
+    other_region = swap;
+    tile = next_tile;
   }
 }
 
 template <class T, szp::Mode mode>
 LaunchStatus Launch(const CompressArgs& args, cudaStream_t stream) {
-  using S = Tile<T>;
   const bool aligned = reinterpret_cast<uintptr_t>(args.values) % 16 == 0;
-  auto* kernel = aligned ? CompressKernel<T, mode, true> : CompressKernel<T, mode, false>;
-  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kSharedBytes) != cudaSuccess) return LaunchStatus::kLaunchFailed;
-  kernel<<<args.tiles, kThreads, S::kSharedBytes, stream>>>(args);
-  return cudaPeekAtLastError() == cudaSuccess ? LaunchStatus::kOk : LaunchStatus::kLaunchFailed;
+  return LaunchTiles<T>(aligned ? CompressKernel<T, mode, true> : CompressKernel<T, mode, false>, args, stream);
 }
 
 template <class T>

@@ -6,6 +6,7 @@
 #include "codec/core/size.h"
 #include "codec/cuda/bit_planes.cuh"
 #include "codec/cuda/range.cuh"
+#include "codec/cuda/launch.cuh"
 #include "codec/cuda/szp_tile.cuh"
 #include "codec/cuda/tile_io.cuh"
 #include "codec/cuda/workspace.h"
@@ -169,62 +170,74 @@ __device__ __forceinline__ void StoreRegion(const unsigned char* region, const D
 }
 
 template <class T, szp::Mode mode, bool kAligned, bool kAnyPlace>
-__global__ void __launch_bounds__(kThreads, 3) DecompressKernel(const DecompressArgs args) {
+__global__ void __launch_bounds__(Tile<T>::kThreads, Tile<T>::kResident) DecompressKernel(const DecompressArgs args) {
   using S = Tile<T>;
-  extern __shared__ __align__(16) unsigned char regions[];
+  extern __shared__ __align__(16) unsigned char buffers[];
   __shared__ TileShared shared;
-  if (threadIdx.x == 0) shared.tile = atomicAdd(args.scan.ticket, 1u);
-  __syncthreads();
   const uint32_t warp = threadIdx.x / 32;
   const uint32_t lane = threadIdx.x % 32;
-  const uint64_t tile_block = static_cast<uint64_t>(shared.tile) * S::kBlocks;
-  uint32_t rate_bytes[S::kRegionsPerWarp];
-  uint32_t offsets[S::kRegionsPerWarp];
-  bool corrupt = false;
-#pragma unroll
-  for (uint32_t s = 0; s < S::kRegionsPerWarp; ++s) {
-    const uint32_t r = s * kWarps + warp;
-    const uint64_t block = tile_block + r * kBlocksPerRegion + lane;
-    rate_bytes[s] = block < args.blocks ? args.payload[block] : 0;
-    uint32_t size = PayloadBytes<T, mode>(rate_bytes[s], corrupt);
+  // A tile goes through two steps: its place is found and its payload sent for, then, a turn later, it is decoded.
+  struct Sent {
+    uint64_t first_block;
+    uint32_t start;
+    uint32_t offset;
+    uint32_t rate_byte;
+  };
+  const auto send_for = [&](uint32_t tile, unsigned char* region) {
+    Sent sent;
+    sent.first_block = static_cast<uint64_t>(tile) * S::kBlocks + warp * kBlocksPerRegion;
+    bool corrupt = false;
+    const uint64_t block = sent.first_block + lane;
+    sent.rate_byte = block < args.blocks ? args.payload[block] : 0;
     uint32_t region_size = 0;
-    offsets[s] = WarpExclusiveSum(size, region_size);
-    if (lane == 0) shared.region_offset[1 + r] = region_size;
-  }
-  PlaceTile<T>(shared, args.scan);
-  const uint64_t tile_start = args.rate_bytes + shared.base;
-  // A tile that does not lie in the stream is decoded as zeros: nothing outside of it is read.
-  corrupt = corrupt || tile_start + shared.region_offset[S::kRegions] > args.size;
-  if (shared.tile == args.tiles - 1) {
-    if (tile_start + shared.region_offset[S::kRegions] != args.size) corrupt = true;
-    for (uint64_t b = args.blocks + threadIdx.x; b < args.rate_bytes; b += kThreads) corrupt = corrupt || args.payload[b] != 0;
-  }
-  corrupt = __syncthreads_or(corrupt);
-  if (corrupt && threadIdx.x == 0) args.result->status = DeviceStatus::kCorrupt;
-  uint32_t starts[S::kRegionsPerWarp];
-#pragma unroll
-  for (uint32_t s = 0; s < S::kRegionsPerWarp; ++s) {
-    const uint32_t r = s * kWarps + warp;
-    const unsigned char* from = args.payload + tile_start + shared.region_offset[r];
-    starts[s] = LoadOffset(from);
-    if (!corrupt) LoadBytes(regions + r * S::kRegionBytes, from, shared.region_offset[r + 1] - shared.region_offset[r]);
-    if (corrupt) rate_bytes[s] = 0;
+    sent.offset = WarpExclusiveSum(PayloadBytes<T, mode>(sent.rate_byte, corrupt), region_size);
+    if (lane == 0) shared.region_offset[1 + warp] = region_size;
+    PlaceTile<T>(shared, args.scan, tile);
+    const uint64_t tile_end = args.rate_bytes + shared.base + shared.region_offset[S::kWarps];
+    // A tile that does not lie in the stream is decoded as zeros: nothing outside of it is read.
+    corrupt = corrupt || tile_end > args.size;
+    if (tile == args.tiles - 1) {
+      if (tile_end != args.size) corrupt = true;
+      for (uint64_t b = args.blocks + threadIdx.x; b < args.rate_bytes; b += S::kThreads) corrupt = corrupt || args.payload[b] != 0;
+    }
+    const unsigned char* from = args.payload + args.rate_bytes + shared.base + shared.region_offset[warp];
+    corrupt = __syncthreads_or(corrupt);
+    if (corrupt && threadIdx.x == 0) args.result->status = DeviceStatus::kCorrupt;
+    sent.start = LoadOffset(from);
+    if (corrupt) {
+      sent.rate_byte = 0;
+    } else {
+      LoadBytes(region, from, region_size);
+    }
+    return sent;
+  };
+  unsigned char* region = buffers + warp * S::kRegionBytes;
+  unsigned char* other_region = region + S::kTileBytes;
+  uint32_t tile = TakeTile(shared, args.scan);
+  Sent sent{};
+  if (tile < args.tiles) sent = send_for(tile, region);
+  CommitCopies();
+  while (tile < args.tiles) {
+    __syncthreads();
+    const uint32_t next_tile = TakeTile(shared, args.scan);
+    Sent next{};
+    if (next_tile < args.tiles) next = send_for(next_tile, other_region);
     CommitCopies();
-  }
-#pragma unroll
-  for (uint32_t s = 0; s < S::kRegionsPerWarp; ++s) {
-    const uint32_t r = s * kWarps + warp;
-    unsigned char* region = regions + r * S::kRegionBytes;
-    if (s + 1 < S::kRegionsPerWarp) WaitCopies<1>(); else WaitCopies<0>();
+    WaitCopies<1>();
     __syncwarp();
-    DecodeRegion<T, mode, kAnyPlace>(region, starts[s], offsets[s], rate_bytes[s], args.bound);
-    StoreRegion<T, kAligned>(region, args, tile_block + r * kBlocksPerRegion);
+    DecodeRegion<T, mode, kAnyPlace>(region, sent.start, sent.offset, sent.rate_byte, args.bound);
+    StoreRegion<T, kAligned>(region, args, sent.first_block);
+    __syncwarp();
+    unsigned char* swap = region;
+    region = other_region;
+    other_region = swap;
+    tile = next_tile;
+    sent = next;
   }
 }
 
 template <class T, szp::Mode mode>
 LaunchStatus Launch(const DecompressArgs& args, cudaStream_t stream) {
-  using S = Tile<T>;
   const bool aligned = reinterpret_cast<uintptr_t>(args.values) % 16 == 0;
   const bool any_place = mode == szp::Mode::kOutlier || (reinterpret_cast<uintptr_t>(args.payload) + args.rate_bytes) % 4 != 0;
   void (*kernel)(DecompressArgs) = nullptr;
@@ -235,9 +248,7 @@ LaunchStatus Launch(const DecompressArgs& args, cudaStream_t stream) {
   } else {
     kernel = aligned ? DecompressKernel<T, mode, true, false> : DecompressKernel<T, mode, false, false>;
   }
-  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kSharedBytes) != cudaSuccess) return LaunchStatus::kLaunchFailed;
-  kernel<<<args.tiles, kThreads, S::kSharedBytes, stream>>>(args);
-  return cudaPeekAtLastError() == cudaSuccess ? LaunchStatus::kOk : LaunchStatus::kLaunchFailed;
+  return LaunchTiles<T>(kernel, args, stream);
 }
 
 template <class T>

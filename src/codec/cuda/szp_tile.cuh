@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a grid walks over an SZp array, the same in both directions. A thread owns a block of 32 values, a warp a region of
-// 32 blocks at a time, a thread block a tile of kRegions regions. A region has a place in shared memory, one row a
+// 32 blocks, a thread block a tile of a region a warp. Thread blocks stay and take tile after tile; the next tile's
+// data are on their way while one is worked on, so a region has kBuffers places in shared memory. A place has one row a
 // block; rows are 16 bytes longer than their values, so that 16-byte accesses of neighbouring rows hit different banks.
 #pragma once
 
@@ -12,8 +13,6 @@
 
 namespace szarena::codec::cuda {
 
-constexpr uint32_t kWarps = 8;
-constexpr uint32_t kThreads = 32 * kWarps;
 constexpr uint32_t kBlockValues = 32;
 constexpr uint32_t kBlocksPerRegion = 32;
 constexpr uint32_t kRawByte = 0x3f;
@@ -23,10 +22,13 @@ struct Tile {
   static constexpr uint32_t kRowBytes = kBlockValues * sizeof(T);
   static constexpr uint32_t kRowStride = kRowBytes + 16;
   static constexpr uint32_t kRegionBytes = kBlocksPerRegion * kRowStride;
-  static constexpr uint32_t kRegionsPerWarp = sizeof(T) == 4 ? 2 : 1;
-  static constexpr uint32_t kRegions = kWarps * kRegionsPerWarp;
-  static constexpr uint32_t kBlocks = kRegions * kBlocksPerRegion;
-  static constexpr uint32_t kSharedBytes = kRegions * kRegionBytes;
+  static constexpr uint32_t kWarps = sizeof(T) == 4 ? 8 : 4;
+  static constexpr uint32_t kThreads = 32 * kWarps;
+  static constexpr uint32_t kResident = 3;  // thread blocks on a multiprocessor
+  static constexpr uint32_t kBlocks = kWarps * kBlocksPerRegion;
+  static constexpr uint32_t kTileBytes = kWarps * kRegionBytes;
+  static constexpr uint32_t kBuffers = 2;
+  static constexpr uint32_t kSharedBytes = kBuffers * kTileBytes;
   static constexpr uint32_t kPieces = kRowBytes / 16;  // 16-byte pieces of a row
 };
 
@@ -37,8 +39,8 @@ constexpr uint64_t TileCount(uint64_t count) {
 
 // What a thread block shares besides its regions.
 struct TileShared {
-  uint32_t tile;
-  uint32_t region_offset[17];  // bytes of payload before each region of the tile, and in all
+  uint32_t next_tile;
+  uint32_t region_offset[9];   // bytes of payload before each region of the tile, and in all
   unsigned long long base;     // bytes of payload before the tile
 };
 
@@ -68,19 +70,26 @@ __device__ __forceinline__ uint32_t WarpMax(uint32_t value) {
 // Turns region sizes (already in region_offset[1 + region]) into offsets, publishes the tile's size and finds its base.
 // Called by all threads.
 template <class T>
-__device__ __forceinline__ void PlaceTile(TileShared& shared, ScanState scan) {
+__device__ __forceinline__ void PlaceTile(TileShared& shared, ScanState scan, uint32_t tile) {
   __syncthreads();
   if (threadIdx.x < 32) {
     const uint32_t lane = threadIdx.x;
     uint32_t total = 0;
-    const uint32_t size = lane < Tile<T>::kRegions ? shared.region_offset[1 + lane] : 0;
+    const uint32_t size = lane < Tile<T>::kWarps ? shared.region_offset[1 + lane] : 0;
     const uint32_t before = WarpExclusiveSum(size, total);
     __syncwarp();
-    if (lane <= Tile<T>::kRegions) shared.region_offset[lane] = before;
-    const unsigned long long base = ScanTile(scan, shared.tile, total);
+    if (lane <= Tile<T>::kWarps) shared.region_offset[lane] = before;
+    const unsigned long long base = ScanTile(scan, tile, total);
     if (lane == 0) shared.base = base;
   }
   __syncthreads();
+}
+
+// The next ticket, for all threads of the block.
+__device__ __forceinline__ uint32_t TakeTile(TileShared& shared, ScanState scan) {
+  if (threadIdx.x == 0) shared.next_tile = atomicAdd(scan.ticket, 1u);
+  __syncthreads();
+  return shared.next_tile;
 }
 
 }  // namespace szarena::codec::cuda
