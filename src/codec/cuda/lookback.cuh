@@ -46,7 +46,10 @@ __device__ __forceinline__ unsigned long long ScanTile(ScanState state, unsigned
     bool found = false;
 #pragma unroll
     for (int i = 0; i < kReach; ++i) {
-      while ((words[i] >> 62) == 0) words[i] = LoadState(state.tiles + first - i);
+      while ((words[i] >> 62) == 0) {
+        __nanosleep(100);  // many warps poll few words: without a pause they slow down the ones that write
+        words[i] = LoadState(state.tiles + first - i);
+      }
       if (!found) part += words[i] & kScanValue;
       found = found || (words[i] & kScanPrefix) != 0;
     }

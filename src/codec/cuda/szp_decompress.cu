@@ -169,70 +169,118 @@ __device__ __forceinline__ void StoreRegion(const unsigned char* region, const D
   }
 }
 
+// The scanner reads the rate bytes of one tile after another, finds where the payloads lie, and hands this to the workers,
+// up to kAhead tiles before they need it. The workers send for a tile's payload one step before they decode it.
+constexpr uint32_t kAhead = 3;
+template <class T>
+struct DecompressShared {
+  uint32_t tile[kAhead];
+  bool corrupt[kAhead];
+  unsigned long long base[kAhead];                     // in the payload, of the tile
+  uint32_t offset[kAhead][Tile<T>::kBlocks + 1];       // of every block in the tile's payload, and of its end
+  unsigned char rate[kAhead][Tile<T>::kBlocks];
+};
+constexpr uint32_t kFull = 1;             // kAhead barriers each
+constexpr uint32_t kEmpty = 1 + kAhead;
+
+template <class T, szp::Mode mode>
+__device__ __forceinline__ void ScanTiles(DecompressShared<T>& shared, const DecompressArgs& args) {
+  using S = Tile<T>;
+  constexpr uint32_t kEach = S::kBlocks / 32;
+  const uint32_t lane = threadIdx.x % 32;
+  uint32_t tile = TakeTile(args.scan);
+  for (uint32_t step = 0;; ++step) {
+    const uint32_t slot = step % kAhead;
+    if (step >= kAhead) Wait(kEmpty + slot, S::kThreads);
+    if (tile >= args.tiles) {
+      if (lane == 0) shared.tile[slot] = tile;
+      __syncwarp();
+      Arrive(kFull + slot, S::kThreads);
+      return;
+    }
+    const uint64_t first_block = static_cast<uint64_t>(tile) * S::kBlocks + lane * kEach;
+    bool corrupt = false;
+    uint32_t sizes[kEach];
+    uint32_t sum = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < kEach; ++i) {
+      const uint32_t rate = first_block + i < args.blocks ? args.payload[first_block + i] : 0;
+      shared.rate[slot][lane * kEach + i] = static_cast<unsigned char>(rate);
+      sizes[i] = PayloadBytes<T, mode>(rate, corrupt);
+      sum += sizes[i];
+    }
+    uint32_t total = 0;
+    uint32_t offset = WarpExclusiveSum(sum, total);
+    const uint32_t next_tile = TakeTile(args.scan);
+#pragma unroll
+    for (uint32_t i = 0; i < kEach; ++i) {
+      shared.offset[slot][lane * kEach + i] = offset;
+      offset += sizes[i];
+    }
+    const unsigned long long base = args.rate_bytes + ScanTile(args.scan, tile, total);
+    // A tile that does not lie in the stream is decoded as zeros: nothing outside of it is read.
+    corrupt = corrupt || base + total > args.size;
+    if (tile == args.tiles - 1) {
+      if (base + total != args.size) corrupt = true;
+      for (uint64_t b = args.blocks + lane; b < args.rate_bytes; b += 32) corrupt = corrupt || args.payload[b] != 0;
+    }
+    corrupt = __any_sync(0xffffffffu, corrupt);
+    if (lane == 0) {
+      shared.tile[slot] = tile;
+      shared.corrupt[slot] = corrupt;
+      shared.base[slot] = base;
+      shared.offset[slot][S::kBlocks] = total;
+      if (corrupt) args.result->status = DeviceStatus::kCorrupt;
+    }
+    __syncwarp();
+    Arrive(kFull + slot, S::kThreads);
+    tile = next_tile;
+  }
+}
+
 template <class T, szp::Mode mode, bool kAligned, bool kAnyPlace>
-__global__ void __launch_bounds__(Tile<T>::kThreads, Tile<T>::kResident) DecompressKernel(const DecompressArgs args) {
+__global__ void __launch_bounds__(Tile<T>::kThreads, sizeof(T) == 4 ? 3 : 2) DecompressKernel(const DecompressArgs args) {
   using S = Tile<T>;
   extern __shared__ __align__(16) unsigned char buffers[];
-  __shared__ TileShared shared;
+  __shared__ DecompressShared<T> shared;
   const uint32_t warp = threadIdx.x / 32;
   const uint32_t lane = threadIdx.x % 32;
-  // A tile goes through two steps: its place is found and its payload sent for, then, a turn later, it is decoded.
-  struct Sent {
-    uint64_t first_block;
-    uint32_t start;
-    uint32_t offset;
-    uint32_t rate_byte;
-  };
-  const auto send_for = [&](uint32_t tile, unsigned char* region) {
-    Sent sent;
-    sent.first_block = static_cast<uint64_t>(tile) * S::kBlocks + warp * kBlocksPerRegion;
-    bool corrupt = false;
-    const uint64_t block = sent.first_block + lane;
-    sent.rate_byte = block < args.blocks ? args.payload[block] : 0;
-    uint32_t region_size = 0;
-    sent.offset = WarpExclusiveSum(PayloadBytes<T, mode>(sent.rate_byte, corrupt), region_size);
-    if (lane == 0) shared.region_offset[1 + warp] = region_size;
-    PlaceTile<T>(shared, args.scan, tile);
-    const uint64_t tile_end = args.rate_bytes + shared.base + shared.region_offset[S::kWarps];
-    // A tile that does not lie in the stream is decoded as zeros: nothing outside of it is read.
-    corrupt = corrupt || tile_end > args.size;
-    if (tile == args.tiles - 1) {
-      if (tile_end != args.size) corrupt = true;
-      for (uint64_t b = args.blocks + threadIdx.x; b < args.rate_bytes; b += S::kThreads) corrupt = corrupt || args.payload[b] != 0;
-    }
-    const unsigned char* from = args.payload + args.rate_bytes + shared.base + shared.region_offset[warp];
-    corrupt = __syncthreads_or(corrupt);
-    if (corrupt && threadIdx.x == 0) args.result->status = DeviceStatus::kCorrupt;
-    sent.start = LoadOffset(from);
-    if (corrupt) {
-      sent.rate_byte = 0;
-    } else {
-      LoadBytes(region, from, region_size);
-    }
-    return sent;
-  };
+  if (warp == S::kWarps) {
+    ScanTiles<T, mode>(shared, args);
+    return;
+  }
   unsigned char* region = buffers + warp * S::kRegionBytes;
   unsigned char* other_region = region + S::kTileBytes;
-  uint32_t tile = TakeTile(shared, args.scan);
-  Sent sent{};
-  if (tile < args.tiles) sent = send_for(tile, region);
-  CommitCopies();
-  while (tile < args.tiles) {
-    __syncthreads();
-    const uint32_t next_tile = TakeTile(shared, args.scan);
-    Sent next{};
-    if (next_tile < args.tiles) next = send_for(next_tile, other_region);
+  const auto place_of = [&](uint32_t slot) { return args.payload + shared.base[slot] + shared.offset[slot][warp * kBlocksPerRegion]; };
+  const auto send_for = [&](uint32_t slot, unsigned char* to) {
+    if (shared.tile[slot] < args.tiles && !shared.corrupt[slot]) {
+      LoadBytes(to, place_of(slot), shared.offset[slot][(warp + 1) * kBlocksPerRegion] - shared.offset[slot][warp * kBlocksPerRegion]);
+    }
     CommitCopies();
+  };
+  uint32_t slot = 0;
+  Wait(kFull + slot, S::kThreads);
+  send_for(slot, region);
+  while (shared.tile[slot] < args.tiles) {
+    const uint32_t next_slot = slot + 1 == kAhead ? 0 : slot + 1;
+    Wait(kFull + next_slot, S::kThreads);
+    send_for(next_slot, other_region);
     WaitCopies<1>();
     __syncwarp();
-    DecodeRegion<T, mode, kAnyPlace>(region, sent.start, sent.offset, sent.rate_byte, args.bound);
-    StoreRegion<T, kAligned>(region, args, sent.first_block);
+    const uint32_t block = warp * kBlocksPerRegion + lane;
+    const uint32_t rate_byte = shared.corrupt[slot] ? 0 : shared.rate[slot][block];
+    const uint32_t offset = shared.offset[slot][block] - shared.offset[slot][warp * kBlocksPerRegion];
+    const uint64_t first_block = static_cast<uint64_t>(shared.tile[slot]) * S::kBlocks + warp * kBlocksPerRegion;
+    const uint32_t start = LoadOffset(place_of(slot));
+    __syncwarp();
+    Arrive(kEmpty + slot, S::kThreads);
+    DecodeRegion<T, mode, kAnyPlace>(region, start, offset, rate_byte, args.bound);
+    StoreRegion<T, kAligned>(region, args, first_block);
     __syncwarp();
     unsigned char* swap = region;
     region = other_region;
     other_region = swap;
-    tile = next_tile;
-    sent = next;
+    slot = next_slot;
   }
 }
 
@@ -248,7 +296,7 @@ LaunchStatus Launch(const DecompressArgs& args, cudaStream_t stream) {
   } else {
     kernel = aligned ? DecompressKernel<T, mode, true, false> : DecompressKernel<T, mode, false, false>;
   }
-  return LaunchTiles<T>(kernel, args, stream);
+  return LaunchTiles<T, 2>(kernel, args, stream);
 }
 
 template <class T>
