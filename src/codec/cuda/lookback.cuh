@@ -25,37 +25,26 @@ __device__ __forceinline__ void StoreState(unsigned long long* at, unsigned long
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(word) : "memory");
 }
 
-// Called by all 32 lanes of one warp. Publishes `sum` for `tile` and returns the sum of all tiles before it.
-// Status and value share a word, so no fence is needed.
+// Called by all 32 lanes of one warp: makes a tile's sum known to later tiles.
+__device__ __forceinline__ void PublishSum(ScanState state, unsigned int tile, unsigned long long sum) {
+  if (threadIdx.x % 32 == 0) StoreState(state.tiles + tile, (tile == 0 ? kScanPrefix : kScanSum) | sum);
+}
+
+// Called by all 32 lanes of one warp after PublishSum: returns the sum of all tiles before `tile`, and makes the sum up to
+// it known. Status and value share a word, so no fence is needed.
 __device__ __forceinline__ unsigned long long ScanTile(ScanState state, unsigned int tile, unsigned long long sum) {
   const unsigned int lane = threadIdx.x % 32;
-  if (tile == 0) {
-    if (lane == 0) StoreState(state.tiles, kScanPrefix | sum);
-    return 0;
-  }
-  if (lane == 0) StoreState(state.tiles + tile, kScanSum | sum);
-  // A step looks at kReach tiles a lane; lane k has the tiles from window - k * kReach downwards.
-  constexpr int kReach = 4;
+  if (tile == 0) return 0;
   unsigned long long before = 0;
-  for (long long window = static_cast<long long>(tile) - 1;; window -= 32 * kReach) {
-    const long long first = window - static_cast<long long>(lane) * kReach;
-    unsigned long long words[kReach];
-#pragma unroll
-    for (int i = 0; i < kReach; ++i) words[i] = first - i >= 0 ? LoadState(state.tiles + first - i) : kScanPrefix;  // before all: 0
-    unsigned long long part = 0;
-    bool found = false;
-#pragma unroll
-    for (int i = 0; i < kReach; ++i) {
-      while ((words[i] >> 62) == 0) {
-        __nanosleep(100);  // many warps poll few words: without a pause they slow down the ones that write
-        words[i] = LoadState(state.tiles + first - i);
-      }
-      if (!found) part += words[i] & kScanValue;
-      found = found || (words[i] & kScanPrefix) != 0;
+  for (long long window = static_cast<long long>(tile) - 1;; window -= 32) {
+    const long long at = window - lane;
+    unsigned long long word = kScanPrefix;  // before the first tile: a prefix of 0
+    if (at >= 0) {
+      while (((word = LoadState(state.tiles + at)) >> 62) == 0) __nanosleep(20);
     }
-    const unsigned int with_prefix = __ballot_sync(0xffffffffu, found);
+    const unsigned int with_prefix = __ballot_sync(0xffffffffu, (word & kScanPrefix) != 0);
     const unsigned int last = with_prefix != 0 ? __ffs(with_prefix) - 1 : 31;
-    if (lane > last) part = 0;
+    unsigned long long part = lane <= last ? word & kScanValue : 0;
 #pragma unroll
     for (int step = 16; step > 0; step /= 2) part += __shfl_xor_sync(0xffffffffu, part, step);
     before += part;

@@ -2,6 +2,7 @@
 // SZp compression in one pass: values are read once, the payload is written once.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "codec/core/bound.h"
@@ -298,98 +299,96 @@ __device__ __forceinline__ uint32_t EncodeRegion(unsigned char* region, const Co
   return region_size;
 }
 
-// Step i of a thread block: the workers send for tile i + 1, encode tile i, and store tile i - 1, whose place the scanner has
-// found meanwhile. Three buffers of regions, used in turn.
+// Step i of a thread block: the workers load and encode tile i, then store tile i - 1, whose place the scanner has found
+// meanwhile. A tile's ticket is taken only when its loads can start: every later tile waits for it to be encoded.
 struct CompressShared {
-  uint32_t tiles[4];                 // by step: what the workers load; the scanner writes two steps ahead
-  uint32_t region_size[2][8];        // by step: written by the workers
+  uint32_t tile[2];                    // by step
+  uint32_t region_size[2][8];          // by step: written by the workers
   unsigned long long region_at[2][8];  // by step: places in the payload area, written by the scanner
 };
-
-constexpr uint32_t kSizesReady = 1;  // two barriers, by step
-constexpr uint32_t kPlacesReady = 3;
+constexpr uint32_t kSizesReady = 1;  // two barriers each, by step
+constexpr uint32_t kTicketReady = 3;
+constexpr uint32_t kPlacesReady = 5;
 
 template <class T>
 __device__ __forceinline__ void ScanTiles(CompressShared& shared, const CompressArgs& args) {
   using S = Tile<T>;
   const uint32_t lane = threadIdx.x % 32;
-  for (uint32_t step = 0;; ++step) {
-    const uint32_t tile = shared.tiles[step % 4];
-    if (tile >= args.tiles) return;
-    const uint32_t ahead = TakeTile(args.scan);  // for step + 3
+  uint32_t tile = shared.tile[0];
+  for (uint32_t step = 0; tile < args.tiles; ++step) {
     Wait(kSizesReady + step % 2, S::kThreads);
     uint32_t total = 0;
     const uint32_t size = lane < S::kWarps ? shared.region_size[step % 2][lane] : 0;
     const uint32_t before = WarpExclusiveSum(size, total);
+    PublishSum(args.scan, tile, total);
+    const uint32_t next_tile = TakeTile(args.scan);
+    if (lane == 0) shared.tile[(step + 1) % 2] = next_tile;
+    __syncwarp();
+    Arrive(kTicketReady + step % 2, S::kThreads);
     const unsigned long long base = ScanTile(args.scan, tile, total);
     if (lane < S::kWarps) shared.region_at[step % 2][lane] = base + before;
-    if (lane == 0) {
-      shared.tiles[(step + 3) % 4] = ahead;
-      if (tile == args.tiles - 1) {
-        args.result->size = args.rate_bytes + base + total;
-        args.result->status = DeviceStatus::kOk;
-      }
+    if (lane == 0 && tile == args.tiles - 1) {
+      args.result->size = args.rate_bytes + base + total;
+      args.result->status = DeviceStatus::kOk;
     }
     __syncwarp();
     Arrive(kPlacesReady + step % 2, S::kThreads);
+    tile = next_tile;
   }
 }
 
 template <class T, szp::Mode mode, bool kAligned>
-__global__ void __launch_bounds__(Tile<T>::kThreads, 2) CompressKernel(const CompressArgs args) {
+__global__ void __launch_bounds__(Tile<T>::kThreads, sizeof(T) == 4 ? 3 : 3) CompressKernel(const CompressArgs args) {
   using S = Tile<T>;
   extern __shared__ __align__(16) unsigned char buffers[];
   __shared__ CompressShared shared;
   const uint32_t warp = threadIdx.x / 32;
   const uint32_t lane = threadIdx.x % 32;
-  if (threadIdx.x == 0) {
-    for (uint32_t i = 0; i < 3; ++i) shared.tiles[i] = atomicAdd(args.scan.ticket, 1u);  // in this order
-  }
+  if (threadIdx.x == 0) shared.tile[0] = atomicAdd(args.scan.ticket, 1u);
   __syncthreads();
   if (warp == S::kWarps) {
     ScanTiles<T>(shared, args);
     return;
   }
-  const auto first_block = [warp](uint32_t tile) { return static_cast<uint64_t>(tile) * S::kBlocks + warp * kBlocksPerRegion; };
-  unsigned char* regions = buffers + warp * S::kRegionBytes;
+  unsigned char* region = buffers + warp * S::kRegionBytes;
+  unsigned char* other_region = region + S::kTileBytes;
   const Bound bound = args.device_bound != nullptr ? *args.device_bound : args.bound;
-  uint32_t tile = shared.tiles[0];
-  if (tile < args.tiles) LoadRegion<T, kAligned>(regions, args, first_block(tile));
-  CommitCopies();
-  uint32_t buffer = 0;
   uint32_t stored_size = 0;
-  const auto store = [&](uint32_t step, uint32_t from_buffer) {
+  const auto store = [&](uint32_t step, const unsigned char* from) {
     Wait(kPlacesReady + step % 2, S::kThreads);
-    StoreBytes(args.payload + args.rate_bytes + shared.region_at[step % 2][warp], regions + from_buffer * S::kTileBytes, stored_size);
+    StoreBytes(args.payload + args.rate_bytes + shared.region_at[step % 2][warp], from, stored_size);
     __syncwarp();
   };
   uint32_t step = 0;
-  for (; tile < args.tiles; ++step) {
-    const uint32_t next_tile = shared.tiles[(step + 1) % 4];
-    const uint32_t next_buffer = buffer == 2 ? 0 : buffer + 1;
-    if (next_tile < args.tiles) LoadRegion<T, kAligned>(regions + next_buffer * S::kTileBytes, args, first_block(next_tile));
+  for (uint32_t tile = shared.tile[0]; tile < args.tiles; ++step) {
+    const uint64_t first_block = static_cast<uint64_t>(tile) * S::kBlocks + warp * kBlocksPerRegion;
+    LoadRegion<T, kAligned>(region, args, first_block);
     CommitCopies();
-    WaitCopies<1>();
+    WaitCopies<0>();
     __syncwarp();
-    const uint32_t size = EncodeRegion<T, mode>(regions + buffer * S::kTileBytes, args, bound, first_block(tile));
+    const uint32_t size = EncodeRegion<T, mode>(region, args, bound, first_block);
     if (lane == 0) shared.region_size[step % 2][warp] = size;
     __syncwarp();
     Arrive(kSizesReady + step % 2, S::kThreads);
-    if (step > 0) store(step - 1, buffer == 0 ? 2 : buffer - 1);
+    if (step > 0) store(step - 1, other_region);
     if (tile == args.tiles - 1) {
       for (uint64_t b = (static_cast<uint64_t>(tile) + 1) * S::kBlocks + threadIdx.x; b < args.rate_bytes; b += 32 * S::kWarps) args.payload[b] = 0;
     }
     stored_size = size;
-    buffer = next_buffer;
-    tile = next_tile;
+    unsigned char* swap = region;
+    region = other_region;
+    other_region = swap;
+    Wait(kTicketReady + step % 2, S::kThreads);
+    tile = shared.tile[(step + 1) % 2];
   }
-  if (step > 0) store(step - 1, buffer == 0 ? 2 : buffer - 1);
+  if (step > 0) store(step - 1, other_region);
 }
 
 template <class T, szp::Mode mode>
 LaunchStatus Launch(const CompressArgs& args, cudaStream_t stream) {
   const bool aligned = reinterpret_cast<uintptr_t>(args.values) % 16 == 0;
-  return LaunchTiles<T, 3>(aligned ? CompressKernel<T, mode, true> : CompressKernel<T, mode, false>, args, stream);
+  return LaunchResident(aligned ? CompressKernel<T, mode, true> : CompressKernel<T, mode, false>, args, args.tiles, Tile<T>::kThreads,
+                        2 * Tile<T>::kTileBytes, stream);
 }
 
 template <class T>
@@ -404,8 +403,9 @@ LaunchStatus LaunchMode(const CompressArgs& args, szp::Mode mode, cudaStream_t s
 
 }  // namespace
 
-uint64_t SzpWorkspaceBytes(uint64_t count, DType dtype, const szp::Params&) {
-  return dtype == DType::kF32 ? WorkspaceBytes(TileCount<float>(count)) : WorkspaceBytes(TileCount<double>(count));
+uint64_t SzpWorkspaceBytes(uint64_t count, DType dtype, const szp::Params& params) {
+  const uint64_t compress = dtype == DType::kF32 ? WorkspaceBytes(TileCount<float>(count)) : WorkspaceBytes(TileCount<double>(count));
+  return std::max(compress, SzpDecompressWorkspaceBytes(count, params));
 }
 
 LaunchStatus SzpCompress(const void* values, uint64_t count, DType dtype, const szp::Params& params, double relative,

@@ -24,7 +24,9 @@ struct DecompressArgs {
   DeviceResult* result;
   Bound bound;
   ScanState scan;
-  uint32_t tiles;
+  uint64_t place_tiles;
+  uint64_t regions;             // of 32 blocks
+  unsigned long long* places;   // of every region's payload in the stream, and of the end
 };
 
 // Bytes of a block's payload; a rate byte that no stream may hold has none and is reported.
@@ -169,134 +171,124 @@ __device__ __forceinline__ void StoreRegion(const unsigned char* region, const D
   }
 }
 
-// The scanner reads the rate bytes of one tile after another, finds where the payloads lie, and hands this to the workers,
-// up to kAhead tiles before they need it. The workers send for a tile's payload one step before they decode it.
-constexpr uint32_t kAhead = 3;
-template <class T>
-struct DecompressShared {
-  uint32_t tile[kAhead];
-  bool corrupt[kAhead];
-  unsigned long long base[kAhead];                     // in the payload, of the tile
-  uint32_t offset[kAhead][Tile<T>::kBlocks + 1];       // of every block in the tile's payload, and of its end
-  unsigned char rate[kAhead][Tile<T>::kBlocks];
-};
-constexpr uint32_t kFull = 1;             // kAhead barriers each
-constexpr uint32_t kEmpty = 1 + kAhead;
+// First kernel: from the rate bytes to the place of every region's payload.
+constexpr uint32_t kPlaceThreads = 256;
+constexpr uint32_t kBlocksPerThread = 16;  // half a region
+constexpr uint32_t kBlocksPerPlaceTile = kPlaceThreads * kBlocksPerThread;
 
 template <class T, szp::Mode mode>
-__device__ __forceinline__ void ScanTiles(DecompressShared<T>& shared, const DecompressArgs& args) {
-  using S = Tile<T>;
-  constexpr uint32_t kEach = S::kBlocks / 32;
-  const uint32_t lane = threadIdx.x % 32;
-  uint32_t tile = TakeTile(args.scan);
-  for (uint32_t step = 0;; ++step) {
-    const uint32_t slot = step % kAhead;
-    if (step >= kAhead) Wait(kEmpty + slot, S::kThreads);
-    if (tile >= args.tiles) {
-      if (lane == 0) shared.tile[slot] = tile;
-      __syncwarp();
-      Arrive(kFull + slot, S::kThreads);
-      return;
+__global__ void __launch_bounds__(kPlaceThreads) PlaceKernel(const DecompressArgs args) {
+  __shared__ uint32_t tile_shared;
+  __shared__ uint32_t warp_sum[kPlaceThreads / 32];
+  __shared__ unsigned long long base_shared;
+  if (threadIdx.x == 0) tile_shared = atomicAdd(args.scan.ticket, 1u);
+  __syncthreads();
+  const uint32_t tile = tile_shared;
+  const uint32_t warp = threadIdx.x / 32;
+  const uint64_t first_block = static_cast<uint64_t>(tile) * kBlocksPerPlaceTile + threadIdx.x * kBlocksPerThread;
+  bool corrupt = false;
+  uint32_t sum = 0;
+  for (uint32_t i = 0; i < kBlocksPerThread; ++i) {
+    const uint64_t block = first_block + i;
+    if (block < args.rate_bytes) {
+      const uint32_t rate = args.payload[block];
+      sum += PayloadBytes<T, mode>(rate, corrupt);
+      if (block >= args.blocks && rate != 0) corrupt = true;  // padding
     }
-    const uint64_t first_block = static_cast<uint64_t>(tile) * S::kBlocks + lane * kEach;
-    bool corrupt = false;
-    uint32_t sizes[kEach];
-    uint32_t sum = 0;
-#pragma unroll
-    for (uint32_t i = 0; i < kEach; ++i) {
-      const uint32_t rate = first_block + i < args.blocks ? args.payload[first_block + i] : 0;
-      shared.rate[slot][lane * kEach + i] = static_cast<unsigned char>(rate);
-      sizes[i] = PayloadBytes<T, mode>(rate, corrupt);
-      sum += sizes[i];
-    }
-    uint32_t total = 0;
-    uint32_t offset = WarpExclusiveSum(sum, total);
-    const uint32_t next_tile = TakeTile(args.scan);
-#pragma unroll
-    for (uint32_t i = 0; i < kEach; ++i) {
-      shared.offset[slot][lane * kEach + i] = offset;
-      offset += sizes[i];
-    }
-    const unsigned long long base = args.rate_bytes + ScanTile(args.scan, tile, total);
-    // A tile that does not lie in the stream is decoded as zeros: nothing outside of it is read.
-    corrupt = corrupt || base + total > args.size;
-    if (tile == args.tiles - 1) {
-      if (base + total != args.size) corrupt = true;
-      for (uint64_t b = args.blocks + lane; b < args.rate_bytes; b += 32) corrupt = corrupt || args.payload[b] != 0;
-    }
-    corrupt = __any_sync(0xffffffffu, corrupt);
-    if (lane == 0) {
-      shared.tile[slot] = tile;
-      shared.corrupt[slot] = corrupt;
-      shared.base[slot] = base;
-      shared.offset[slot][S::kBlocks] = total;
-      if (corrupt) args.result->status = DeviceStatus::kCorrupt;
-    }
-    __syncwarp();
-    Arrive(kFull + slot, S::kThreads);
-    tile = next_tile;
   }
+  uint32_t total = 0;
+  const uint32_t before = WarpExclusiveSum(sum, total);
+  if (threadIdx.x % 32 == 0) warp_sum[warp] = total;
+  __syncthreads();
+  if (warp == 0) {
+    uint32_t tile_total = 0;
+    const uint32_t mine = threadIdx.x < kPlaceThreads / 32 ? warp_sum[threadIdx.x] : 0;
+    const uint32_t warp_before = WarpExclusiveSum(mine, tile_total);
+    __syncwarp();
+    if (threadIdx.x < kPlaceThreads / 32) warp_sum[threadIdx.x] = warp_before;
+    PublishSum(args.scan, tile, tile_total);
+    const unsigned long long base = args.rate_bytes + ScanTile(args.scan, tile, tile_total);
+    if (threadIdx.x == 0) {
+      base_shared = base;
+      if (tile == args.place_tiles - 1) {
+        args.places[args.regions] = base + tile_total;
+        if (base + tile_total != args.size) corrupt = true;
+      }
+    }
+  }
+  __syncthreads();
+  const uint64_t region = first_block / kBlocksPerRegion;
+  if (threadIdx.x % 2 == 0 && region < args.regions) args.places[region] = base_shared + warp_sum[warp] + before;
+  if (corrupt) args.result->status = DeviceStatus::kCorrupt;
 }
 
+// Second kernel: a warp takes region after region; the next one's payload is on its way while one is decoded.
+constexpr uint32_t kDecodeWarps = 4;
+
 template <class T, szp::Mode mode, bool kAligned, bool kAnyPlace>
-__global__ void __launch_bounds__(Tile<T>::kThreads, sizeof(T) == 4 ? 3 : 2) DecompressKernel(const DecompressArgs args) {
+__global__ void __launch_bounds__(32 * kDecodeWarps, 6) DecodeKernel(const DecompressArgs args) {
   using S = Tile<T>;
   extern __shared__ __align__(16) unsigned char buffers[];
-  __shared__ DecompressShared<T> shared;
-  const uint32_t warp = threadIdx.x / 32;
   const uint32_t lane = threadIdx.x % 32;
-  if (warp == S::kWarps) {
-    ScanTiles<T, mode>(shared, args);
-    return;
-  }
-  unsigned char* region = buffers + warp * S::kRegionBytes;
-  unsigned char* other_region = region + S::kTileBytes;
-  const auto place_of = [&](uint32_t slot) { return args.payload + shared.base[slot] + shared.offset[slot][warp * kBlocksPerRegion]; };
-  const auto send_for = [&](uint32_t slot, unsigned char* to) {
-    if (shared.tile[slot] < args.tiles && !shared.corrupt[slot]) {
-      LoadBytes(to, place_of(slot), shared.offset[slot][(warp + 1) * kBlocksPerRegion] - shared.offset[slot][warp * kBlocksPerRegion]);
+  unsigned char* area = buffers + threadIdx.x / 32 * S::kRegionBytes;
+  unsigned char* other_area = area + kDecodeWarps * S::kRegionBytes;
+  const uint64_t stride = static_cast<uint64_t>(gridDim.x) * kDecodeWarps;
+  struct Sent {
+    uint32_t start;
+    uint32_t rate_byte;
+  };
+  const auto send_for = [&](uint64_t region, unsigned char* to) {
+    Sent sent{};
+    if (region < args.regions) {
+      const unsigned long long begin = args.places[region];
+      const unsigned long long end = args.places[region + 1];
+      const uint64_t block = region * kBlocksPerRegion + lane;
+      // A region that does not lie in the stream is decoded as zeros: nothing outside of it is read.
+      const bool inside = end <= args.size;
+      sent.rate_byte = inside && block < args.blocks ? args.payload[block] : 0;
+      sent.start = LoadOffset(args.payload + begin);
+      if (inside) LoadBytes(to, args.payload + begin, static_cast<uint32_t>(end - begin));
     }
     CommitCopies();
+    return sent;
   };
-  uint32_t slot = 0;
-  Wait(kFull + slot, S::kThreads);
-  send_for(slot, region);
-  while (shared.tile[slot] < args.tiles) {
-    const uint32_t next_slot = slot + 1 == kAhead ? 0 : slot + 1;
-    Wait(kFull + next_slot, S::kThreads);
-    send_for(next_slot, other_region);
+  uint64_t region = static_cast<uint64_t>(blockIdx.x) * kDecodeWarps + threadIdx.x / 32;
+  Sent sent = send_for(region, area);
+  for (; region < args.regions; region += stride) {
+    const Sent next = send_for(region + stride, other_area);
     WaitCopies<1>();
+    bool corrupt = false;
+    uint32_t total = 0;
+    const uint32_t size = PayloadBytes<T, mode>(sent.rate_byte, corrupt);
+    if (corrupt) sent.rate_byte = 0;
+    const uint32_t offset = WarpExclusiveSum(size, total);
     __syncwarp();
-    const uint32_t block = warp * kBlocksPerRegion + lane;
-    const uint32_t rate_byte = shared.corrupt[slot] ? 0 : shared.rate[slot][block];
-    const uint32_t offset = shared.offset[slot][block] - shared.offset[slot][warp * kBlocksPerRegion];
-    const uint64_t first_block = static_cast<uint64_t>(shared.tile[slot]) * S::kBlocks + warp * kBlocksPerRegion;
-    const uint32_t start = LoadOffset(place_of(slot));
+    DecodeRegion<T, mode, kAnyPlace>(area, sent.start, offset, sent.rate_byte, args.bound);
+    StoreRegion<T, kAligned>(area, args, region * kBlocksPerRegion);
     __syncwarp();
-    Arrive(kEmpty + slot, S::kThreads);
-    DecodeRegion<T, mode, kAnyPlace>(region, start, offset, rate_byte, args.bound);
-    StoreRegion<T, kAligned>(region, args, first_block);
-    __syncwarp();
-    unsigned char* swap = region;
-    region = other_region;
-    other_region = swap;
-    slot = next_slot;
+    unsigned char* swap = area;
+    area = other_area;
+    other_area = swap;
+    sent = next;
   }
 }
 
 template <class T, szp::Mode mode>
 LaunchStatus Launch(const DecompressArgs& args, cudaStream_t stream) {
+  PlaceKernel<T, mode><<<static_cast<unsigned int>(args.place_tiles), kPlaceThreads, 0, stream>>>(args);
   const bool aligned = reinterpret_cast<uintptr_t>(args.values) % 16 == 0;
   const bool any_place = mode == szp::Mode::kOutlier || (reinterpret_cast<uintptr_t>(args.payload) + args.rate_bytes) % 4 != 0;
   void (*kernel)(DecompressArgs) = nullptr;
   if constexpr (mode == szp::Mode::kOutlier) {
-    kernel = aligned ? DecompressKernel<T, mode, true, true> : DecompressKernel<T, mode, false, true>;
+    kernel = aligned ? DecodeKernel<T, mode, true, true> : DecodeKernel<T, mode, false, true>;
   } else if (any_place) {
-    kernel = aligned ? DecompressKernel<T, mode, true, true> : DecompressKernel<T, mode, false, true>;
+    kernel = aligned ? DecodeKernel<T, mode, true, true> : DecodeKernel<T, mode, false, true>;
   } else {
-    kernel = aligned ? DecompressKernel<T, mode, true, false> : DecompressKernel<T, mode, false, false>;
+    kernel = aligned ? DecodeKernel<T, mode, true, false> : DecodeKernel<T, mode, false, false>;
   }
-  return LaunchTiles<T, 2>(kernel, args, stream);
+  constexpr uint32_t kShared = 2 * kDecodeWarps * Tile<T>::kRegionBytes;
+  const uint64_t blocks = CeilDiv(args.regions, kDecodeWarps);
+  return LaunchResident(kernel, args, blocks, 32 * kDecodeWarps, kShared, stream);
 }
 
 template <class T>
@@ -310,6 +302,12 @@ LaunchStatus LaunchMode(const DecompressArgs& args, szp::Mode mode, cudaStream_t
 }
 
 }  // namespace
+
+uint64_t SzpDecompressWorkspaceBytes(uint64_t count, const szp::Params& params) {
+  const uint64_t blocks = szp::BlockCount(count);
+  const uint64_t rate_bytes = CeilDiv(blocks, params.padding_blocks) * params.padding_blocks;
+  return WorkspaceBytes(CeilDiv(rate_bytes, kBlocksPerPlaceTile)) + 8 * (CeilDiv(blocks, kBlocksPerRegion) + 1);
+}
 
 LaunchStatus SzpDecompress(const void* payload, uint64_t payload_size, uint64_t count, DType dtype, const szp::Params& params,
                            void* values, DeviceResult* result, void* workspace, uint64_t workspace_bytes, CUstream_st* stream) {
@@ -330,9 +328,11 @@ LaunchStatus SzpDecompress(const void* payload, uint64_t payload_size, uint64_t 
   args.values = static_cast<unsigned char*>(values);
   args.result = result;
   args.bound = HostBound(params.eb, dtype);
-  args.tiles = static_cast<uint32_t>(dtype == DType::kF32 ? TileCount<float>(count) : TileCount<double>(count));
-  const Workspace parts(workspace, args.tiles);
+  args.regions = CeilDiv(args.blocks, kBlocksPerRegion);
+  args.place_tiles = CeilDiv(args.rate_bytes, kBlocksPerPlaceTile);
+  const Workspace parts(workspace, args.place_tiles);
   args.scan = parts.scan;
+  args.places = reinterpret_cast<unsigned long long*>(static_cast<unsigned char*>(workspace) + parts.zeroed_bytes);
   if (cudaMemsetAsync(workspace, 0, parts.zeroed_bytes, stream) != cudaSuccess) return LaunchStatus::kLaunchFailed;
   return dtype == DType::kF32 ? LaunchMode<float>(args, params.mode, stream) : LaunchMode<double>(args, params.mode, stream);
 }

@@ -30,6 +30,9 @@ struct Tile {
   static constexpr uint32_t kPieces = kRowBytes / 16;  // 16-byte pieces of a row
 };
 
+// The decompressor's share of SzpWorkspaceBytes.
+uint64_t SzpDecompressWorkspaceBytes(uint64_t count, const szp::Params& params);
+
 template <class T>
 constexpr uint64_t TileCount(uint64_t count) {
   return (szp::BlockCount(count) + Tile<T>::kBlocks - 1) / Tile<T>::kBlocks;
