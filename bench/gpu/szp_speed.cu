@@ -66,6 +66,7 @@ Timing Time(int runs, F&& f) {
 int main(int argc, char** argv) {
   const uint64_t count = (argc > 1 ? std::stoull(argv[1]) : 512ull) << 18;  // MiB of f32
   const int runs = 15;
+  const int kinds = argc > 2 ? std::stoi(argv[2]) : 4;
   const int sets = 3;
   cudaDeviceProp device;
   CHECK_CUDA(cudaGetDeviceProperties(&device, 0));
@@ -91,7 +92,7 @@ int main(int argc, char** argv) {
   const double copy_rate = 2 * bytes / copy.median / 1e6;
   std::printf("copy %.0f GB/s read + write\n", copy_rate);
   const char* names[] = {"smooth", "sparse", "noise", "smooth+noise"};
-  for (int kind = 0; kind < 4; ++kind) {
+  for (int kind = 0; kind < kinds; ++kind) {
     for (int s = 0; s < sets; ++s) Fill<<<4096, 256>>>(inputs[s], count, kind, s + 1);
     CHECK_CUDA(cudaDeviceSynchronize());
     for (const double rel : {1e-2, 1e-3, 1e-4}) {

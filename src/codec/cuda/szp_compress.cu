@@ -303,8 +303,8 @@ __device__ __forceinline__ uint32_t EncodeRegion(unsigned char* region, const Co
 // meanwhile. A tile's ticket is taken only when its loads can start: every later tile waits for it to be encoded.
 struct CompressShared {
   uint32_t tile[2];                    // by step
-  uint32_t region_size[2][8];          // by step: written by the workers
-  unsigned long long region_at[2][8];  // by step: places in the payload area, written by the scanner
+  uint32_t region_size[2][16];          // by step: written by the workers
+  unsigned long long region_at[2][16];  // by step: places in the payload area, written by the scanner
 };
 constexpr uint32_t kSizesReady = 1;  // two barriers each, by step
 constexpr uint32_t kTicketReady = 3;
@@ -317,15 +317,19 @@ __device__ __forceinline__ void ScanTiles(CompressShared& shared, const Compress
   uint32_t tile = shared.tile[0];
   for (uint32_t step = 0; tile < args.tiles; ++step) {
     Wait(kSizesReady + step % 2, S::kThreads);
-    uint32_t total = 0;
     const uint32_t size = lane < S::kWarps ? shared.region_size[step % 2][lane] : 0;
-    const uint32_t before = WarpExclusiveSum(size, total);
+    const uint32_t total = ReduceAdd(size);
     PublishSum(args.scan, tile, total);
-    const uint32_t next_tile = TakeTile(args.scan);
-    if (lane == 0) shared.tile[(step + 1) % 2] = next_tile;
-    __syncwarp();
-    Arrive(kTicketReady + step % 2, S::kThreads);
-    const unsigned long long base = ScanTile(args.scan, tile, total);
+    uint32_t next_tile = lane == 0 ? atomicAdd(args.scan.ticket, 1u) : 0;
+    uint32_t unused = 0;
+    const uint32_t before = WarpExclusiveSum(size, unused);
+    const unsigned long long base = ScanTile(args.scan, tile, total, [&] {
+      if (lane == 0) shared.tile[(step + 1) % 2] = next_tile;
+      __syncwarp();
+      Arrive(kTicketReady + step % 2, S::kThreads);
+      next_tile = __shfl_sync(0xffffffffu, next_tile, 0);
+      __nanosleep(kBeforeWalk);
+    });
     if (lane < S::kWarps) shared.region_at[step % 2][lane] = base + before;
     if (lane == 0 && tile == args.tiles - 1) {
       args.result->size = args.rate_bytes + base + total;
@@ -338,7 +342,7 @@ __device__ __forceinline__ void ScanTiles(CompressShared& shared, const Compress
 }
 
 template <class T, szp::Mode mode, bool kAligned>
-__global__ void __launch_bounds__(Tile<T>::kThreads, sizeof(T) == 4 ? 3 : 3) CompressKernel(const CompressArgs args) {
+__global__ void __launch_bounds__(Tile<T>::kThreads, sizeof(T) == 4 ? 2 : 3) CompressKernel(const CompressArgs args) {
   using S = Tile<T>;
   extern __shared__ __align__(16) unsigned char buffers[];
   __shared__ CompressShared shared;

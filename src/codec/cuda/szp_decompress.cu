@@ -207,7 +207,7 @@ __global__ void __launch_bounds__(kPlaceThreads) PlaceKernel(const DecompressArg
     __syncwarp();
     if (threadIdx.x < kPlaceThreads / 32) warp_sum[threadIdx.x] = warp_before;
     PublishSum(args.scan, tile, tile_total);
-    const unsigned long long base = args.rate_bytes + ScanTile(args.scan, tile, tile_total);
+    const unsigned long long base = args.rate_bytes + ScanTile(args.scan, tile, tile_total, [] {});
     if (threadIdx.x == 0) {
       base_shared = base;
       if (tile == args.place_tiles - 1) {

@@ -23,7 +23,7 @@ struct Tile {
   static constexpr uint32_t kRowBytes = kBlockValues * sizeof(T);
   static constexpr uint32_t kRowStride = kRowBytes + 16;
   static constexpr uint32_t kRegionBytes = kBlocksPerRegion * kRowStride;
-  static constexpr uint32_t kWarps = sizeof(T) == 4 ? 8 : 4;  // workers
+  static constexpr uint32_t kWarps = sizeof(T) == 4 ? 12 : 4;  // workers
   static constexpr uint32_t kThreads = 32 * (kWarps + 1);
   static constexpr uint32_t kBlocks = kWarps * kBlocksPerRegion;
   static constexpr uint32_t kTileBytes = kWarps * kRegionBytes;
