@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# CUDA where there is a compiler for it: SZARENA_HAVE_CUDA. SZARENA_CUDA=OFF leaves it out, ON insists.
+set(SZARENA_CUDA AUTO CACHE STRING "build the CUDA parts: AUTO, ON or OFF")
+set(SZARENA_CUDA_ARCHITECTURES "90" CACHE STRING
+  "compute capabilities to build for; the portable set is 75;80;86;89;90 (CUDA 13 has no 70), and PTX of the last is added")
+set(SZARENA_HAVE_CUDA OFF)
+if(NOT SZARENA_CUDA STREQUAL OFF AND NOT SZARENA_SANITIZE)
+  find_program(NVCC nvcc HINTS /usr/local/cuda/bin ENV CUDA_HOME PATH_SUFFIXES bin)
+  if(NVCC)
+    set(CMAKE_CUDA_COMPILER ${NVCC})
+    list(TRANSFORM SZARENA_CUDA_ARCHITECTURES APPEND -real OUTPUT_VARIABLE CMAKE_CUDA_ARCHITECTURES)
+    list(GET SZARENA_CUDA_ARCHITECTURES -1 newest)
+    list(APPEND CMAKE_CUDA_ARCHITECTURES ${newest}-virtual)
+    set(CMAKE_CUDA_HOST_COMPILER ${CMAKE_CXX_COMPILER})
+    enable_language(CUDA)
+    # CMake 3.25 does not know how newer toolkits spell C++20.
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+    set(CMAKE_CUDA_STANDARD 20)
+    set(CMAKE_CUDA_FLAGS_RELEASE "-O3")
+    set(CMAKE_CUDA_FLAGS_RELWITHDEBINFO "-O3 -lineinfo")
+    set(SZARENA_HAVE_CUDA ON)
+  elseif(SZARENA_CUDA STREQUAL ON)
+    message(FATAL_ERROR "SZARENA_CUDA=ON, but there is no nvcc: install the CUDA toolkit or add its bin folder to PATH")
+  else()
+    message(STATUS "cuda: left out (no nvcc)")
+  endif()
+endif()
