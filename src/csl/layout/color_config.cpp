@@ -39,8 +39,10 @@ void ReadSwitches(Evaluator& eval, StructReader& switches, bytecode::ColorRoute&
     position.tx = inner->Directions("tx").value_or(0);
     inner->Finish();
     if (position.valid) {
-      position.rx = rx = has_rx ? position.rx : rx;
-      position.tx = tx = has_tx ? position.tx : tx;
+      if (has_rx) rx = position.rx;
+      else if (rx != route.rx) position.rx = rx;  // an empty set follows position 0, also when that changes at run time
+      if (has_tx) tx = position.tx;
+      else if (tx != route.tx) position.tx = tx;
     }
     if (has_rx && has_tx && !has_wse3) eval.Report(DiagKind::kSwitchBothSides, switches.SpanOf(name), i + 1);
   }
