@@ -54,6 +54,15 @@ DiagSink& DiagSink::ReportArgs(DiagKind kind, Span span, fmt::format_args args) 
   Diagnostic diagnostic{kind, info.severity, span, fmt::vformat(info.message, args), fmt::vformat(info.remedy, args), contexts_};
   last_was_kept_ = seen_.emplace(span.begin, span.end, kind, diagnostic.message).second;
   if (!last_was_kept_) return *this;
+  if (max_errors_ != 0 && error_count_ >= max_errors_) {
+    last_was_kept_ = false;
+    if (error_count_ == max_errors_) {
+      const DiagInfo& stop = InfoOf(DiagKind::kTooManyErrors);
+      diagnostics_.push_back({DiagKind::kTooManyErrors, stop.severity, {}, fmt::format(fmt::runtime(stop.message), max_errors_), std::string(stop.remedy), {}});
+      ++error_count_;
+    }
+    return *this;
+  }
   if (info.severity == Severity::kError) ++error_count_;
   diagnostics_.push_back(std::move(diagnostic));
   return *this;

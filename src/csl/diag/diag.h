@@ -71,6 +71,9 @@ class DiagSink {
     DiagSink& sink_;
   };
 
+  // After that many errors one message says so and the rest is dropped; 0: no limit.
+  void set_max_errors(size_t limit) { max_errors_ = limit; }
+
   size_t error_count() const { return error_count_; }
   bool HasErrors() const { return error_count_ > 0; }
   const std::vector<Diagnostic>& all() const { return diagnostics_; }
@@ -82,6 +85,7 @@ class DiagSink {
   std::vector<DiagNote> contexts_;
   std::set<std::tuple<uint32_t, uint32_t, DiagKind, std::string>> seen_;
   size_t error_count_ = 0;
+  size_t max_errors_ = 100;
   bool last_was_kept_ = false;
 };
 

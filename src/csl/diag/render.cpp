@@ -80,7 +80,8 @@ std::string Head(const SourceMap& sources, Span span, Severity severity, std::st
 std::vector<const Diagnostic*> InOrder(const DiagSink& sink) {
   std::vector<const Diagnostic*> order;
   for (const Diagnostic& diagnostic : sink.all()) order.push_back(&diagnostic);
-  std::stable_sort(order.begin(), order.end(), [](const Diagnostic* a, const Diagnostic* b) { return a->span.begin < b->span.begin; });
+  auto place = [](const Diagnostic* d) { return d->kind == DiagKind::kTooManyErrors ? UINT32_MAX : d->span.begin; };
+  std::stable_sort(order.begin(), order.end(), [&](const Diagnostic* a, const Diagnostic* b) { return place(a) < place(b); });
   return order;
 }
 
@@ -126,7 +127,8 @@ std::string RenderText(const SourceMap& sources, const DiagSink& sink, const Ren
     text += RenderText(sources, *diagnostic, options);
     if (diagnostic->severity == Severity::kWarning) ++warnings;
   }
-  size_t errors = sink.error_count();
+  size_t errors = 0;
+  for (const Diagnostic& diagnostic : sink.all()) errors += diagnostic.severity == Severity::kError && diagnostic.kind != DiagKind::kTooManyErrors;
   if (errors > 0) text += fmt::format("{} error{}", errors, errors == 1 ? "" : "s");
   if (warnings > 0) text += fmt::format("{}{} warning{}", errors > 0 ? ", " : "", warnings, warnings == 1 ? "" : "s");
   if (errors + warnings > 0) text += '\n';

@@ -11,10 +11,23 @@
 #include "csl/driver/driver.h"
 #include "csl/driver/options.h"
 #include "csl/driver/output.h"
+#include "fabric/model/cost.h"
 
 namespace {
 
 void Print(std::FILE* to, const std::string& text) { std::fwrite(text.data(), 1, text.size(), to); }
+
+// What takes the 48 KiB of a PE, class by class.
+std::string MemoryReport(const szarena::bytecode::Program& program) {
+  std::string text;
+  for (const auto& code : program.classes) {
+    uint32_t total = 0;
+    for (const auto& item : code.memory) total += item.bytes;
+    text += code.name + ": " + std::to_string(total) + " of " + std::to_string(szarena::bytecode::kSramBytes) + " bytes\n";
+    for (const auto& item : code.memory) text += "  " + std::to_string(item.bytes) + "  " + item.name + "  (" + item.what + ")\n";
+  }
+  return text;
+}
 
 int Exit(szarena::ExitCode code) { return static_cast<int>(code); }
 
@@ -35,6 +48,10 @@ int main(int argc, char** argv) {
     Print(stdout, "cslc (szarena) " SZARENA_VERSION "\n");
     return 0;
   }
+  if (options->print_cost_model) {
+    Print(stdout, fabric::PrintCostModel());
+    return 0;
+  }
   options->color = !options->json && isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   const char* import_path = std::getenv("CSL_IMPORT_PATH");
   csl::Outcome outcome = csl::Compile(*options, csl::SplitPathList(import_path != nullptr ? import_path : ""));
@@ -48,7 +65,9 @@ int main(int argc, char** argv) {
   const bytecode::Program& program = *outcome.program;
   if (!options->json) {
     Print(stdout, "cslc: " + options->input + ": " + std::to_string(program.width) + " x " + std::to_string(program.height) + " PEs, " +
-                      std::to_string(program.classes.size()) + " classes of code, written to " + options->output + "\n");
+                      std::to_string(program.classes.size()) + (program.classes.size() == 1 ? " class" : " classes") + " of code, written to " +
+                      options->output + "\n");
+    if (options->verbose) Print(stdout, MemoryReport(program));
   }
   return 0;
 }

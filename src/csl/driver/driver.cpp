@@ -32,6 +32,7 @@ Outcome CompileHere(const Options& options, const std::vector<std::string>& impo
   SourceMap sources;
   NameTable names;
   DiagSink diags;
+  diags.set_max_errors(options.max_errors);
   std::vector<std::string> dirs = options.import_paths;
   dirs.insert(dirs.end(), import_dirs.begin(), import_dirs.end());
   Files files(sources, names, diags, std::move(dirs));

@@ -26,6 +26,7 @@ struct Options {
   int west_buffer = 0, east_buffer = 0;
   std::vector<std::string> import_paths;
   uint64_t max_inlined_iterations = 50;
+  size_t max_errors = 100;           // 0: all
   std::vector<std::pair<std::string, int64_t>> section_addresses;  // --link-section-start-address-bytes
   bool verbose = false;
   bool json = false;                 // diagnostics as JSON

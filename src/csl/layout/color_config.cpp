@@ -25,9 +25,6 @@ void ReadPopMode(StructReader& from, bytecode::ColorRoute& route) {
 void ReadSwitches(Evaluator& eval, StructReader& switches, bytecode::ColorRoute& route) {
   route.has_switches = true;
   bool has_wse3 = eval.session().IsWse3();
-  // A position changes one side; the other stays as in the position before it: cholesky-like programs go from
-  // WEST -> {RAMP, EAST} by `.tx = EAST` and then `.rx = RAMP` to RAMP -> EAST. See docs/csl/decisions.md.
-  uint8_t rx = route.rx, tx = route.tx;
   for (size_t i = 0; i < 3; ++i) {
     std::string name = "pos" + std::to_string(i + 1);
     auto inner = switches.Nested(name, "." + name);
@@ -38,12 +35,6 @@ void ReadSwitches(Evaluator& eval, StructReader& switches, bytecode::ColorRoute&
     position.rx = inner->Directions("rx").value_or(0);
     position.tx = inner->Directions("tx").value_or(0);
     inner->Finish();
-    if (position.valid) {
-      if (has_rx) rx = position.rx;
-      else if (rx != route.rx) position.rx = rx;  // an empty set follows position 0, also when that changes at run time
-      if (has_tx) tx = position.tx;
-      else if (tx != route.tx) position.tx = tx;
-    }
     if (has_rx && has_tx && !has_wse3) eval.Report(DiagKind::kSwitchBothSides, switches.SpanOf(name), i + 1);
   }
   route.current_position = static_cast<uint8_t>(switches.Int("current_switch_pos", 0, 3, 0));

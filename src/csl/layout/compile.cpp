@@ -188,6 +188,19 @@ class ProgramCompiler {
       local_routes.push_back(CompileClass(code, name));
     }
     JoinRoutes(local_routes);
+    CheckExports();
+  }
+
+  // A name that no PE gives the host would only be missed when the host asks for it.
+  void CheckExports() {
+    if (session_.diags.HasErrors()) return;
+    std::vector<bool> given(state_->names.size());
+    for (const bytecode::CodeClass& code : program_.classes) {
+      for (const bytecode::ExportBinding& binding : code.exports) given[binding.export_id] = true;
+    }
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (!given[i]) session_.diags.Report(DiagKind::kNeverExported, state_->names[i].span, state_->names[i].name);
+    }
   }
 
   std::vector<ClassState::LocalRoute> CompileClass(const TileCode& code, const std::string& name) {

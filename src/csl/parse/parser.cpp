@@ -76,7 +76,8 @@ void Parser::ExpectSemicolon(std::string_view after) {
   if (Accept(TokenKind::kSemicolon)) return;
   if (pos_ > 0 && tokens_[pos_ - 1].kind == TokenKind::kError) return;  // a string without end took it
   if (At(TokenKind::kError)) {
-    ExpectedHere(DiagKind::kExpectedStatement);
+    ++faults_;
+    last_fault_ = pos_;
     return;
   }
   size_t faults = faults_;
