@@ -298,6 +298,15 @@ uint64_t Tile::RouterNative(Pe& pe, Native native, const uint64_t* args) {
     return 0;
   }
   ColorState& s = fabric->StateOf(pe.index, color);
+  if (native == Native::k_route_drained) {
+    bool waits = false;
+    if (pe.comm != nullptr) {
+      for (const OutputQueue& q : pe.comm->out) {
+        for (uint32_t i = 0; i < q.ring.size(); ++i) waits = waits || q.ring.at(i).color == color;
+      }
+    }
+    return waits ? 0 : 1;
+  }
   const auto a1 = static_cast<uint8_t>(args[1] & 31);
   uint64_t result = 0;
   const auto position = [&]() -> SwitchPosition& { return s.config.positions[std::clamp<uint64_t>(args[1], 1, 3) - 1]; };
