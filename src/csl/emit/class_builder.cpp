@@ -23,6 +23,10 @@ std::optional<uint16_t> ClassBuilder::Allocate(const std::string& name, const st
                                                bool in_descriptor_space) {
   uint32_t& next = in_descriptor_space ? next_descriptor_ : next_;
   const uint32_t limit = in_descriptor_space ? 0x10000 : bytecode::kSramBytes;
+  // Vectors begin in the first of the 8 memory banks. (A public program also negates a few elements behind a short array and back:
+  // harmless where the padding is.)
+  constexpr uint32_t kBankRow = 16;
+  if (!in_descriptor_space && what.starts_with("[") && bytes >= 8) align = std::max(align, kBankRow);
   uint32_t address = AlignUp(next, std::max<uint32_t>(align, 1));
   if (!in_descriptor_space) {
     for (const auto& [start, end] : sections_) {  // sorted: one pass steps over all in the way
