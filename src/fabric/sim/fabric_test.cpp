@@ -98,6 +98,43 @@ TEST(Fabric, WaveletsGoFromPeToPe) {
   }
 }
 
+TEST(Fabric, WaitingIsCountedAsStalledNotBusy) {
+  // A receives one word synchronously from B, which first computes for a long time.
+  ProgramKit kit(2, 1);
+  ClassKit a = kit.AddClass("a");
+  const uint16_t word = a.Global("word", 2);
+  const uint16_t to = a.Dsd(Mem(word, 1, 2));
+  const uint16_t in = a.Dsd(FabIn(2, 5, 1));
+  a.ExportFunction("main", a.Fn("main", [&](FunctionBuilder& b) {
+    EmitDsd(b, a, MakeDsd(DsdOp::kMov16, At(to), {At(in)}));
+    EmitUnblock(b);
+  }));
+  ClassKit c = kit.AddClass("b");
+  const uint16_t out = c.Dsd(FabOut(2, 5, 1));
+  c.ExportFunction("main", c.Fn("main", [&](FunctionBuilder& b) {
+    const Reg i = b.Const(0);
+    const Reg n = b.Const(1000);
+    const Label top = b.NewLabel();
+    b.Bind(top);
+    b.Emit(Op::kAddImmU16, i, i, 1);
+    b.JumpCompare(Op::kJumpLtU, i, n, top);
+    EmitDsd(b, c, MakeDsd(DsdOp::kMov16, At(out), {Scalar(i, ScalarType::kU16)}));
+    EmitUnblock(b);
+  }));
+  kit.Place(0, 0, a);
+  kit.Place(1, 0, c);
+  kit.Route(0, 0, 5, {Direction::kEast}, {Direction::kRamp});
+  kit.Route(1, 0, 5, {Direction::kRamp}, {Direction::kWest});
+  auto f = Load(kit);
+  Done(*f, f->Launch(f->ExportId("main").value(), {}));
+  const PeStatistics receiver = f->StatisticsOf(0, 0);
+  const PeStatistics sender = f->StatisticsOf(1, 0);
+  EXPECT_GT(sender.count.busy, 4000u);  // 1000 turns of an addition and a taken branch
+  EXPECT_LT(sender.count.stalled, 20u);
+  EXPECT_GT(receiver.count.stalled, 4000u);
+  EXPECT_LT(receiver.count.busy, 50u);
+}
+
 TEST(Fabric, MissingWaveletIsADeadlockWithPlaceAndReason) {
   ProgramKit kit = SendReceive(50, Arch::kWse2);
   kit.get().classes[0].dsd_ops[0].src[0].value = kit.get().classes[0].image[1].address;

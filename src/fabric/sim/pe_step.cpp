@@ -225,7 +225,15 @@ void Tile::StepPe(Pe& pe, uint64_t t) {
   pe.last_step = t;
   if (pe.next_wake <= t) pe.next_wake = kNever;
   core.now = t;
+  const bool waited = pe.state == MainState::kOperation;
   const bool moved = StepOperations(core, pe);
+  if (waited && pe.state != MainState::kOperation) {  // its synchronous operation is over: a cycle an element was work, the rest waiting
+    const DsdState& s = pe.comm->ops[kMainSlot];
+    const uint64_t cycles = t - s.since + 1;
+    const uint64_t work = std::min<uint64_t>(cycles, s.done);
+    pe.count.busy += work;
+    pe.count.stalled += cycles - work;
+  }
   bool ran = false;
   // The main thread, as far as its clock lets it.
   for (int turns = 0; turns < 64; ++turns) {
