@@ -18,8 +18,6 @@
 
 namespace szarena::fabric {
 
-class TraceSink;
-
 struct Options {
   int threads = 1;
   TrapMode trap = TrapMode::kWarn;
@@ -27,7 +25,6 @@ struct Options {
   bool check_uninitialised = true;
   uint64_t max_cycles = kNever;          // stop with an error beyond
   std::function<void(const std::string& line)> print;  // simprint lines, in order; null: kept in printed()
-  TraceSink* trace = nullptr;            // borrowed; null: no trace
 };
 
 struct Rect {
