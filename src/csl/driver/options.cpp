@@ -130,11 +130,8 @@ const Flag kFlags[] = {
        o.max_errors = static_cast<size_t>(number);
        return {};
      }},
-    {"--link-section-start-address-bytes", "NAME:ADDRESS,…", "accepted; sections have no addresses of their own here", [](Options& o, std::string_view v) -> Result<void> {
-       SZARENA_TRY_VOID(NamedInts("--link-section-start-address-bytes", v, o.section_addresses));
-       o.warnings.emplace_back("flag '--link-section-start-address-bytes' has no meaning here and is ignored");
-       return {};
-     }},
+    {"--link-section-start-address-bytes", "NAME:ADDRESS,…", "where linker sections start in the memory of a PE",
+     [](Options& o, std::string_view v) { return NamedInts("--link-section-start-address-bytes", v, o.section_addresses); }},
     {"--emit", "WHAT", "program (default); ast, source or bytecode: print it and write nothing", [](Options& o, std::string_view v) {
        using E = Options::Emit;
        return Choose<E>("--emit", v, {{"program", E::kProgram}, {"ast", E::kAst}, {"source", E::kSource}, {"bytecode", E::kBytecode}}, o.emit);
