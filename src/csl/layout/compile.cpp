@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "csl/layout/builtin_layout.h"
 #include "csl/layout/class_state.h"
@@ -207,14 +208,24 @@ class ProgramCompiler {
     DiagSink::Context context(session_.diags, code.span,
                               code.pe_count == 1 ? fmt::format("in the code of PE ({}, {})", code.x, code.y)
                                                  : fmt::format("in the code of {} PEs, the first is ({}, {})", code.pe_count, code.x, code.y));
-    auto owned = std::make_unique<ClassState>(*state_, request_.memcpy);
-    ClassState& state = *owned;
-    ClassAnalysis analysis(session_, std::move(owned), state_->width, state_->height);
-    bool done = analysis.Run(*code.ast, session_.sources.File(code.ast->source()).path, code.params.is_error() ? nullptr : &code.params, code.span);
-    std::vector<ClassState::LocalRoute> routes = state.local_routes;
-    program_.classes.push_back(done ? analysis.Take() : bytecode::CodeClass{});
-    program_.classes.back().name = name;
-    return routes;
+    // Twice: the first run tells which variables the code uses, the second places them in the order of declaration.
+    std::set<std::string> variables;
+    size_t printed = session_.printed.size();
+    for (int run = 0;; ++run) {
+      auto owned = std::make_unique<ClassState>(*state_, request_.memcpy);
+      ClassState& state = *owned;
+      ClassAnalysis analysis(session_, std::move(owned), state_->width, state_->height);
+      analysis.PlaceFirst(variables);
+      bool done = analysis.Run(*code.ast, session_.sources.File(code.ast->source()).path, code.params.is_error() ? nullptr : &code.params, code.span);
+      if (done && run == 0) {
+        variables = analysis.PlacedVariables();
+        session_.printed.resize(printed);
+        continue;
+      }
+      program_.classes.push_back(done ? analysis.Take() : bytecode::CodeClass{});
+      program_.classes.back().name = name;
+      return state.local_routes;
+    }
   }
 
   // Routes of a PE: the layout's and those of its code. Equal sets share one router configuration.

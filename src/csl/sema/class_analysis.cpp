@@ -22,6 +22,10 @@ bool ClassAnalysis::Run(const Ast& ast, const std::string& path, const Value* pa
   ModuleInstance& root = unit_.AddModule(ast, path, origin);
   root.is_library = unit_.session.files.IsLibrary(ast.source());
   if (params != nullptr) evaluator_.BindParams(root, *params, origin);
+  for (Global* global : root.order) {
+    if (global->kind != GlobalKind::kVar || !first_.contains(global->label)) continue;
+    if (evaluator_.Resolve(*global)) (void)evaluator_.AddressOfGlobal(*global, global->span);
+  }
   evaluator_.RunComptimeBlocks(root);
   CompileExports(root);
   for (const PendingTaskId& pending : unit_.pending_ids) {
@@ -36,6 +40,15 @@ bool ClassAnalysis::Run(const Ast& ast, const std::string& path, const Value* pa
   builder_.Finish();
   builder_.code().name = path;
   return unit_.session.diags.error_count() == errors;
+}
+
+std::set<std::string> ClassAnalysis::PlacedVariables() const {
+  std::set<std::string> names;
+  const ModuleInstance* root = &unit_.modules.front();
+  for (const Global* global : unit_.placed) {
+    if (global->module == root && global->kind == GlobalKind::kVar) names.insert(global->label);
+  }
+  return names;
 }
 
 // `export fn` and `export var` of the root are there for the host even if nothing here uses them.

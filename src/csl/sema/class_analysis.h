@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 
 #include "csl/emit/class_builder.h"
@@ -23,6 +24,11 @@ class ClassAnalysis {
   // and export, and writes the memory image. `params`: a struct, or null. False after a diagnostic.
   bool Run(const Ast& ast, const std::string& path, const Value* params, Span origin);
 
+  // Variables of the file itself that got memory. Given to another analysis of the same class before
+  // its Run, they lie in the order of declaration there.
+  std::set<std::string> PlacedVariables() const;
+  void PlaceFirst(std::set<std::string> variables) { first_ = std::move(variables); }
+
   // The result; call once, after Run.
   bytecode::CodeClass Take() { return std::move(builder_.code()); }
 
@@ -35,6 +41,7 @@ class ClassAnalysis {
   ClassBuilder builder_;
   Unit unit_;
   Evaluator evaluator_;
+  std::set<std::string> first_;
 };
 
 }  // namespace szarena::csl
