@@ -43,6 +43,10 @@ fabric::Options OptionsFromEnvironment(int threads) {
   if (const char* trap = std::getenv("SZARENA_TRAP"); trap != nullptr && std::string(trap) == "error") options.trap = fabric::TrapMode::kError;
   if (const char* seed = std::getenv("SZARENA_PICKER_SEED"); seed != nullptr) options.picker_seed = std::strtoull(seed, nullptr, 0);
   if (const char* cycles = std::getenv("SZARENA_MAX_CYCLES"); cycles != nullptr) options.max_cycles = std::strtoull(cycles, nullptr, 0);
+  if (const char* trace = std::getenv("SZARENA_TRACE"); trace != nullptr && *trace != '\0') {
+    static int runs = 0;  // a script may run several programs: FILE, FILE.2, FILE.3
+    options.trace = ++runs == 1 ? std::string(trace) : std::string(trace) + "." + std::to_string(runs);
+  }
   return options;
 }
 

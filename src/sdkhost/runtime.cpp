@@ -217,6 +217,7 @@ Result<void> Runtime::Stop() {
   SZARENA_TRY_VOID(CheckLoaded());
   auto status = WaitAll();
   fabric_->Stop();
+  if (auto traced = fabric_->FinishTrace(); !traced && status) status = traced;
   return status;
 }
 

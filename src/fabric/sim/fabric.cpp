@@ -106,6 +106,7 @@ Fabric::Fabric(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Fabric::~Fabric() {
   if (impl_ == nullptr) return;
+  static_cast<void>(FinishTrace());
   impl_->StopWorkers();
   for (auto& r : impl_->routers) delete r.load();
 }
@@ -190,6 +191,12 @@ Result<std::unique_ptr<Fabric>> Fabric::Create(std::shared_ptr<const Program> pr
     if (id == n) continue;
     m.TileOf(id).Report(m.PeAt(id), TrapKind::kMemoryOverflow, 0, kNoIndex, 0, fmt::format("class '{}' needs {} bytes, a PE has {}:{}", code.name, total, kSramBytes, text));
     if (m.options.trap == TrapMode::kError) return Fail(ErrorCode::kCapacity, fmt::format("class '{}' needs {} bytes, a PE has {}:{}", code.name, total, kSramBytes, text));
+  }
+  if (!m.options.trace.empty()) {
+    std::vector<uint32_t> first;
+    for (const auto& tile : m.tiles) first.push_back(tile->first);
+    SZARENA_TRY(m.recorder, trace::Recorder::Create(m.options.trace, *program, *m.cost, first));
+    for (auto& tile : m.tiles) tile->lane = &m.recorder->lane(tile->index);
   }
   m.StartWorkers();
   return std::unique_ptr<Fabric>(new Fabric(std::move(impl)));

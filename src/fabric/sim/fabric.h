@@ -25,6 +25,7 @@ struct Options {
   bool check_uninitialised = true;
   uint64_t max_cycles = kNever;          // stop with an error beyond
   std::function<void(const std::string& line)> print;  // simprint lines, in order; null: kept in printed()
+  std::string trace;                     // file for a trace of the run (docs/csl/trace.md); empty: none
 };
 
 struct Rect {
@@ -112,6 +113,8 @@ class Fabric {
   Span SpanOf(Ticket ticket) const;
   // Looks for what was left over (unconsumed wavelets, blocked tasks) and adds the findings to traps(). Call when the host is done.
   void Stop();
+  // Ends the trace and gives its file its name; later cycles are not traced. Fails where it could not be written. The destructor does it too, silently.
+  Result<void> FinishTrace();
 
   // ---- looking
   uint64_t now() const;

@@ -14,6 +14,7 @@
 #include "fabric/model/router.h"
 #include "fabric/sim/fabric.h"
 #include "fabric/sim/wheel.h"
+#include "fabric/trace/recorder.h"
 
 namespace szarena::fabric {
 
@@ -66,6 +67,7 @@ struct WireWord { uint64_t key; uint32_t pe; PortIn::Word word; }; // to a port 
 struct Tile final : Surroundings {
   Fabric::Impl* fabric = nullptr;
   Core core;
+  trace::Lane* lane = nullptr;      // null: no trace
   uint32_t index = 0;
   uint32_t first = 0;               // PEs [first, end)
   uint32_t end = 0;
@@ -105,6 +107,7 @@ struct Tile final : Surroundings {
   bool Pick(Pe& pe, uint64_t t);
   void StartTask(Pe& pe, uint32_t binding, RunKind kind, uint32_t data, uint64_t t);
   void FeedHost(Pe& pe, uint64_t t);
+  void Run(Pe& pe);                           // the main thread, traced
   // host.cpp: the PE's next command; true where it did something
   bool TakeCommand(Pe& pe, uint64_t t);
   bool HasCommand(Pe& pe, uint64_t t, uint64_t& later);
@@ -136,6 +139,7 @@ struct Fabric::Impl {
   uint64_t host_free = 0;                               // the host link is busy until then
   uint64_t host_cycles = 0;
   bool stopped = false;
+  std::unique_ptr<trace::Recorder> recorder;            // null: no trace
   std::vector<Trap> traps;
   std::vector<std::string> printed;
 

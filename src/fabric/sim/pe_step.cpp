@@ -220,6 +220,17 @@ void Tile::FeedHost(Pe& pe, uint64_t t) {
   }
 }
 
+void Tile::Run(Pe& pe) {
+  if (lane == nullptr) {
+    RunMain(core, pe);
+    return;
+  }
+  const uint64_t begin = pe.main_ready;
+  const Function* task = pe.thread->frames.front().function;
+  RunMain(core, pe);
+  lane->Ran(pe, begin, task);
+}
+
 void Tile::StepPe(Pe& pe, uint64_t t) {
   if (pe.last_step == t) return;
   pe.last_step = t;
@@ -245,13 +256,13 @@ void Tile::StepPe(Pe& pe, uint64_t t) {
       if (pe.main_ready > t || !Pick(pe, t)) break;
       ran = true;
       if (pe.state == MainState::kIdle) continue;  // a host copy: at once the next
-      RunMain(core, pe);
+      Run(pe);
       continue;
     }
     if (pe.state != MainState::kRunning || pe.main_ready > t) break;
     const uint64_t clock = pe.main_ready;
     const uint64_t instructions = pe.count.instructions;
-    RunMain(core, pe);
+    Run(pe);
     ran |= pe.main_ready != clock || pe.count.instructions != instructions;
     if (pe.state == MainState::kWaitQueue) break;
     if (turns == 63) WakePe(pe.index, t + 1);
@@ -274,6 +285,7 @@ void Tile::StepPe(Pe& pe, uint64_t t) {
     }
   }
   if (!host_in_of.empty()) FeedHost(pe, t);
+  if (lane != nullptr) lane->Visit(pe, t);
   // When next? Whatever moved may let something else move. Wavelets on the ramp wake the PE by themselves.
   if ((moved || ran) && ((pe.comm != nullptr && pe.comm->live != 0) || pe.state == MainState::kWaitQueue)) WakePe(pe.index, t + 1);
   if ((pe.state == MainState::kRunning || pe.state == MainState::kIdle) && pe.main_ready > t) WakePe(pe.index, pe.main_ready);

@@ -246,6 +246,7 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
     }
     if ((tx & kRampBit) != 0) ++hops;
     ++r.hops;
+    if (lane != nullptr) lane->Hop(id, c, tx);
     used |= tx;
     s.next_in = static_cast<uint8_t>(d == 4 ? 0 : d + 1);
     r.next_color = static_cast<uint8_t>(c + 1 == kColorCount ? 0 : c + 1);

@@ -157,6 +157,7 @@ void Fabric::Impl::RunCycles(const std::function<bool()>& done, uint64_t until) 
       return;
     }
     now = next;
+    if (recorder != nullptr) recorder->Advance(now);
     StepAll(now);
     AfterCycle();
   }

@@ -160,7 +160,8 @@ void Lane::Visit(const Pe& pe, uint64_t t) {
     if (slot == nullptr) {
       slot = &trace.slots.emplace_back();
       slot->lane = lane;
-      slot->since = slot->mark = s.since;
+      slot->since = s.since;
+      slot->mark = lane == kMainOperationLane ? std::max(s.since, pe.main_ready) : s.since;  // its start is counted as work
       slot->operation = {code_class, s.function, s.pc, LabelKind::kOperation, static_cast<uint8_t>(s.op)};
     }
     if (s.last_progress >= t || s.since >= t) {
@@ -175,7 +176,7 @@ void Lane::Visit(const Pe& pe, uint64_t t) {
     Settle(pe, *slot, t);
     EndWait(pe.index, *slot, t);
     slot->waits = true;
-    slot->wait_since = t;
+    slot->wait_since = std::max(t, slot->mark);
     slot->reason = reason;
   }
   if (main_waits && find(kMainWaitLane) == nullptr) {
