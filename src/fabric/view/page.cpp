@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 namespace szarena::fabric::view {
 using namespace trace;
@@ -148,7 +149,16 @@ std::string PageData(const Trace& t, uint32_t max_frames) {
     const LinkTotal& l = t.links[i];
     j["hot"].push_back({l.pe % h.width, l.pe / h.width, l.direction, l.colors, l.wavelets});
   }
-  std::vector<WaitTotal> waits = t.waits;
+  // The same place and reason in several code classes is one row.
+  std::map<std::tuple<std::string, std::string, uint32_t>, WaitTotal> reasons;
+  for (const WaitTotal& w : t.waits) {
+    const Label& l = t.labels[w.label];
+    WaitTotal& sum = reasons.try_emplace({l.text, l.file, l.line}, WaitTotal{w.label, 0, 0}).first->second;
+    sum.cycles += w.cycles;
+    sum.count += w.count;
+  }
+  std::vector<WaitTotal> waits;
+  for (const auto& [key, sum] : reasons) waits.push_back(sum);
   std::stable_sort(waits.begin(), waits.end(), [](const WaitTotal& a, const WaitTotal& b) { return a.cycles > b.cycles; });
   j["waits"] = json::array();
   for (size_t i = 0; i < std::min(waits.size(), kMaxRows); ++i) j["waits"].push_back({waits[i].label, waits[i].cycles, waits[i].count});
@@ -161,7 +171,7 @@ std::string PageData(const Trace& t, uint32_t max_frames) {
   }
   j["open"] = json::array();
   for (size_t i = 0; i < std::min(t.open.size(), kMaxRows); ++i) j["open"].push_back({t.open[i].x, t.open[i].y, t.open[i].since, t.open[i].pes, t.open[i].text});
-  j["rows"] = {t.links.size(), t.waits.size(), t.traps.size(), t.host.size(), t.open.size()};
+  j["rows"] = {t.links.size(), waits.size(), t.traps.size(), t.host.size(), t.open.size()};
   return j.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
