@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include "os/errno.h"
@@ -25,6 +26,8 @@ constexpr int kFirstDataFd = 21;
 constexpr uint32_t kFirstUid = 61184;
 constexpr uint32_t kUidCount = 4336;
 
+constexpr const char* kShown[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+
 uint32_t DrawUid() {
   uint32_t value = 0;
   if (getrandom(&value, sizeof value, 0) != sizeof value) value = static_cast<uint32_t>(getpid());
@@ -37,10 +40,16 @@ void Add(std::vector<std::string>& argv, std::initializer_list<std::string> word
   argv.insert(argv.end(), words);
 }
 
+// An empty folder that cannot be written instead of what is there.
+void Cover(std::vector<std::string>& argv, const std::string& folder) {
+  Add(argv, {"--perms", "0555", "--size", "4096", "--tmpfs", folder, "--remount-ro", folder});
+}
+
 // The host's programs and libraries, nothing else of the host: never "/", never /etc as a whole.
-void AddSystem(std::vector<std::string>& argv) {
-  Add(argv, {"--ro-bind", "/usr", "/usr"});
-  for (const char* name : {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}) {
+// Nor bubblewrap's own process, which runs on beside the program as the same user: who may write its memory has a process
+// that no one stops.
+void AddSystem(std::vector<std::string>& argv, const std::vector<std::string>& hidden) {
+  for (const char* name : kShown) {
     struct stat info;
     if (lstat(name, &info) != 0) continue;
     if (S_ISLNK(info.st_mode)) {
@@ -56,6 +65,8 @@ void AddSystem(std::vector<std::string>& argv) {
   Add(argv, {"--ro-bind-try", "/etc/alternatives", "/etc/alternatives"});
   Add(argv, {"--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"});
   Add(argv, {"--proc", "/proc", "--dev", "/dev"});
+  Cover(argv, "/proc/1");
+  for (const std::string& folder : hidden) Cover(argv, folder);
 }
 
 std::vector<std::pair<int, rlimit>> ToRlimits(const Limits& limits) {
@@ -131,7 +142,7 @@ bool RootIsMountPoint() { return !MountLine(getpid(), RootMountId()).empty(); }
 
 }  // namespace
 
-Result<os::Process> Sandbox::StartIn(Mode mode, const Command& command) {
+Result<os::Process> Sandbox::StartIn(Mode mode, const Command& command) const {
   const bool root = IsRoot();
   const uint32_t uid = root ? DrawUid() : static_cast<uint32_t>(geteuid());
   os::ProcessSpec spec;
@@ -155,7 +166,7 @@ Result<os::Process> Sandbox::StartIn(Mode mode, const Command& command) {
   } else {
     Add(argv, {"--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"});
   }
-  AddSystem(argv);
+  AddSystem(argv, hidden_);
   Add(argv, {"--perms", "1777", "--size", std::to_string(command.limits.tmp_bytes), "--tmpfs", "/tmp"});
   for (const Bind& bind : command.binds) {
     Add(argv, {bind.writable ? "--bind" : "--ro-bind", bind.source, bind.target});
@@ -191,7 +202,7 @@ Result<os::Process> Sandbox::StartIn(Mode mode, const Command& command) {
   return os::Process::Start(spec);
 }
 
-Result<void> Sandbox::Try(Mode mode) {
+Result<void> Sandbox::Try(Mode mode) const {
   Command command;
   command.argv = {"/usr/bin/id", "-u"};
   command.limits.processes = 4096;
@@ -220,7 +231,7 @@ Result<Sandbox> Sandbox::Probe() {
     if (!RootIsMountPoint() && !RootIsShared()) modes.push_back(Mode::kRootRebound);
   }
   for (const Mode mode : modes) {
-    const Result<void> tried = Try(mode);
+    const Result<void> tried = sandbox.Try(mode);
     if (!tried) {
       reasons += (reasons.empty() ? "" : "; ") + tried.error().message;
       continue;
@@ -236,6 +247,18 @@ Result<Sandbox> Sandbox::Probe() {
               "candidates cannot be run safely: namespaces are not available (" + reasons +
                   "); allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
                   "user.max_user_namespaces > 0), or run as root with CAP_SYS_ADMIN");
+}
+
+void Sandbox::Hide(const std::string& folder) {
+  std::error_code error;
+  const std::string real = std::filesystem::canonical(folder, error).string();
+  if (error) return;
+  for (const char* shown : kShown) {
+    if (real.starts_with(std::string(shown) + "/")) {
+      hidden_.push_back(real);
+      return;
+    }
+  }
 }
 
 Result<os::Process> Sandbox::Start(const Command& command) const { return StartIn(mode_, command); }

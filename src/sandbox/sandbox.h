@@ -52,6 +52,10 @@ class Sandbox {
   // Finds out what works here by trying it. kUnavailable names what is missing and the remedy.
   static Result<Sandbox> Probe();
 
+  // What lies in `folder` is not seen inside, though the system's folder around it is. A folder that is not seen anyway
+  // stays as it is.
+  void Hide(const std::string& folder);
+
   Result<os::Process> Start(const Command& command) const;
   Result<os::ProcessResult> Run(const Command& command, std::chrono::milliseconds timeout) const;
 
@@ -64,10 +68,11 @@ class Sandbox {
     kRoot,           // namespaces made by root, the program started by setpriv as an unprivileged user
     kRootRebound,    // the same inside a chroot: the root is bound onto itself first
   };
-  static Result<void> Try(Mode mode);
-  static Result<os::Process> StartIn(Mode mode, const Command& command);
+  Result<void> Try(Mode mode) const;
+  Result<os::Process> StartIn(Mode mode, const Command& command) const;
 
   Mode mode_ = Mode::kUserNamespace;
+  std::vector<std::string> hidden_;
   std::string description_;
 };
 

@@ -55,6 +55,21 @@ TEST_F(SandboxTest, SeesOnlyTheSystemAndItsOwnTmp) {
   EXPECT_THAT(result.out, testing::Not(HasSubstr("\n0\n")));
 }
 
+TEST_F(SandboxTest, ItsOwnFirstProcessIsOutOfReach) {
+  const auto result = Shell("for f in mem maps fd root; do test -e /proc/1/$f && echo $f; done; test -r /proc/self/maps && echo self");
+  EXPECT_EQ(result.out, "self\n");
+  EXPECT_THAT(Shell("echo x > /proc/1/x").err, HasSubstr("Read-only"));
+}
+
+TEST_F(SandboxTest, HiddenFoldersOfTheSystemAreEmpty) {
+  ASSERT_NE(Shell("ls -A /usr/include").out, "");
+  sandbox_->Hide("/usr/include");
+  sandbox_->Hide("/nowhere");
+  sandbox_->Hide("/usr/../etc");
+  EXPECT_EQ(Shell("ls -A /usr/include").out, "");
+  EXPECT_EQ(Shell("touch /usr/include/x").status.ok(), false);
+}
+
 TEST_F(SandboxTest, EnvironmentIsOurs) {
   setenv("SZARENA_SECRET_KEY", "secret", 1);
   EXPECT_THAT(Shell("env; cat /proc/*/environ").out, testing::Not(HasSubstr("secret")));
