@@ -66,7 +66,12 @@ Result<AtomicFile> AtomicFile::Create(const std::string& path) {
   if (fd < 0) {
     return Fail(ErrorCode::kIo, fmt::format("cannot create '{}': {}", path, LastError()));
   }
-  return AtomicFile(path, temp_path, fd);
+  AtomicFile file(path, temp_path, fd);
+  // What replaces a file is as private as that was. Best effort: a file system may know no modes.
+  if (lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+    (void)fchmod(fd, status.st_mode & 0777);
+  }
+  return file;
 }
 
 Result<void> AtomicFile::Append(std::span<const std::byte> bytes) {

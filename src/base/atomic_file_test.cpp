@@ -50,6 +50,14 @@ TEST_F(AtomicFileTest, AbandonedWriteKeepsTheOldFile) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
 }
 
+TEST_F(AtomicFileTest, AReplacedFileKeepsItsPermissions) {
+  fs::path path = folder_ / "out";
+  ASSERT_TRUE(WriteFileAtomically(path, "old").has_value());
+  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
+  ASSERT_TRUE(WriteFileAtomically(path, "new").has_value());
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
 TEST_F(AtomicFileTest, MissingFolderIsNamed) {
   auto result = WriteFileAtomically(folder_ / "no" / "out", "x");
   ASSERT_FALSE(result.has_value());
