@@ -105,6 +105,25 @@ FieldError CompareFields(uint32_t dtype, ByteView original, ByteView got, double
   return dtype == SZARENA_F32 ? Compare<float>(original, got, bound) : Compare<double>(original, got, bound);
 }
 
+std::string Printable(std::string_view text, size_t limit, Lines lines) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (out.size() >= limit) return out + "...";
+    const auto c = static_cast<unsigned char>(text[i]);
+    const bool second_set = c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if (second_set) {  // U+0080 to U+009F in UTF-8
+      out += '?';
+      ++i;
+    } else if (c == '\t' || (c == '\n' && lines == Lines::kOne)) {
+      out += ' ';
+    } else {
+      const bool obeyed = (c < 0x20 && c != '\n') || c == 0x7f;
+      out += obeyed ? '?' : text[i];
+    }
+  }
+  return out;
+}
+
 std::string DescribeElement(uint32_t dtype, ByteView original, ByteView got, uint64_t index, double bound) {
   const auto at = [&](ByteView bytes) {
     return dtype == SZARENA_F32 ? static_cast<double>(LoadLe<float>(bytes.data() + index * 4))

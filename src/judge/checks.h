@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "judge/primitives.h"
 
@@ -36,6 +37,10 @@ struct FieldError {
   double nrmse = 0;
 };
 FieldError CompareFields(uint32_t dtype, ByteView original, ByteView got, double bound);
+
+// Text of a candidate for people to read: without control characters, in one line or as it is, cut behind `limit` bytes.
+enum class Lines : uint8_t { kOne, kAny };
+std::string Printable(std::string_view text, size_t limit, Lines lines);
 
 // "element 17: 1.5 became 1.75, error 0.25, bound 0.1"
 std::string DescribeElement(uint32_t dtype, ByteView original, ByteView got, uint64_t index, double bound);

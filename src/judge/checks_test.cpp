@@ -90,5 +90,12 @@ TEST(CompareFields, FiguresAreThoseOfTheDefinition) {
   EXPECT_DOUBLE_EQ(error.psnr, 20 * std::log10(16.0));
 }
 
+TEST(Printable, ATerminalObeysNothingOfIt) {
+  EXPECT_EQ(Printable("a\x1b[31m\x07" "b\xc2\x9b" "c\r\x7f", 100, Lines::kAny), "a?[31m?b?c??");
+  EXPECT_EQ(Printable("\u2018x\u2019 \u00e9\n", 100, Lines::kAny), "\u2018x\u2019 \u00e9\n");
+  EXPECT_EQ(Printable("failed\nall stages hold", 100, Lines::kOne), "failed all stages hold");
+  EXPECT_EQ(Printable("12345", 3, Lines::kAny), "123...");
+}
+
 }  // namespace
 }  // namespace szarena::judge

@@ -26,6 +26,8 @@ namespace {
 using Clock = os::Clock;
 using target::CallKind;
 
+constexpr size_t kEvidenceBytes = 2000;
+
 double Since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 int AvailableProcessors() {
@@ -78,7 +80,10 @@ class Ladder {
     stage_begin_ = Clock::now();
   }
   void Spent(Stage stage) { verdict_.at(stage).seconds += Since(stage_begin_); }
-  void Find(Stage stage, std::string detail) { findings_.push_back({stage, std::move(detail)}); }
+  // Evidence may hold words of the candidate: one line, nothing that a terminal obeys.
+  void Find(Stage stage, const std::string& detail) {
+    findings_.push_back({stage, Printable(detail, kEvidenceBytes, Lines::kOne)});
+  }
   // The finding that decides: of the lowest stage, the first.
   const Finding* Lowest() const;
   bool FailedBelow(Stage stage) const;
@@ -177,7 +182,7 @@ Result<bool> Ladder::BuildCandidate() {
   Begin(Stage::kBuilt);
   SZARENA_TRY(target::BuildResult built, backend_->build(*sandbox_, candidate_));
   Spent(Stage::kBuilt);
-  build_log_ = std::move(built.log);
+  build_log_ = Printable(built.log, built.log.size(), Lines::kAny);
   if (!built.ok) {
     Find(Stage::kBuilt, built.reason);
     return false;
@@ -188,7 +193,7 @@ Result<bool> Ladder::BuildCandidate() {
 }
 
 void Ladder::Absorb(const RunReport& report) {
-  findings_.insert(findings_.end(), report.findings.begin(), report.findings.end());
+  for (const Finding& finding : report.findings) Find(finding.stage, finding.detail);
   left_running_ |= report.left_running;
   deterministic_ &= report.deterministic;
   if (report.peak_memory_bytes > verdict_.peak_memory_bytes.value_or(0)) {
@@ -493,6 +498,9 @@ Result<Evaluation> Ladder::Run() {
   verdict_.machine = DescribeMachine();
   verdict_.started_at = UtcNow();
   SZARENA_TRY(sandbox_, sandbox::Sandbox::Probe());
+  // The product may be installed, or have its sources, in a folder of the system.
+  SZARENA_TRY(const std::string root, task::FindRoot());
+  sandbox_->Hide(root);
   verdict_.sandbox = sandbox_->description();
   SZARENA_TRY(cases_, PublicCases(task_, verdict_.threads));
   if (options_.hidden) {

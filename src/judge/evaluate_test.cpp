@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <set>
 
@@ -131,6 +133,17 @@ TEST(TimedData, EveryVariationIsNewInEveryElementButZeros) {
   size_t equal = 0;
   for (size_t i = 0; i < first.size(); i += 4) equal += std::equal(&first[i], &first[i] + 4, &second[i]) ? 1 : 0;
   EXPECT_LT(equal, first.size() / 4 / 100);
+}
+
+TEST(TimedData, HoldsValuesThatNeedTheExceptionalPath) {
+  const auto data = TimedData::Load(Small("szp"), 1);
+  ASSERT_TRUE(data) << data.error().ToString();
+  Bytes bytes(data->problem().n * 4);
+  data->Fill(1, bytes);
+  std::vector<float> values(data->problem().n);
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  EXPECT_TRUE(std::any_of(values.begin(), values.end(), [](float v) { return std::isnan(v); }));
+  EXPECT_TRUE(std::any_of(values.begin(), values.end(), [](float v) { return std::isfinite(v) && std::abs(v) > 1e30f; }));
 }
 
 }  // namespace

@@ -39,16 +39,6 @@ const char* CodeName(int code) {
   }
 }
 
-std::string Printable(const std::string& text, size_t limit) {
-  std::string out;
-  for (const char c : text) {
-    if (out.size() == limit) return out + "...";
-    const bool keep = (static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f) || c == '\n';
-    out += keep ? c : '?';
-  }
-  return out;
-}
-
 uint64_t ElementWidth(const TaskSpec& task, const szarena_problem& problem) {
   return problem.n == 0 ? 1 : InputBytes(task, problem) / problem.n;
 }
@@ -123,7 +113,7 @@ Result<RunReport> RunCalls(const Subject& subject, CallKind kind, std::vector<Ca
   const auto end = [&](bool alive) {
     if (alive) report.peak_memory_bytes = worker.PeakMemoryBytes();
     worker.Kill();
-    report.output = Printable(worker.TakeOutput(), 2000);
+    report.output = Printable(worker.TakeOutput(), 2000, Lines::kAny);
   };
   if (!worker.loaded().ok) {
     report.findings.push_back({Stage::kStarted, "the library cannot be used: " + worker.loaded().message});
