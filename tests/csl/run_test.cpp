@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs each file of src/csl/testdata/run on a small fabric and compares global variables.
+// Runs each file of src/csl/testdata/run (the language) and of src/csl/testdata/lib (the libraries) on a small fabric
+// and compares global variables.
 //
 //   //@ width: 2                 PEs in a row (default 1); all run the same code, with `param x: u16` where declared
+//   //@ height: 3                rows of them (default 1)
 //   //@ args: --fp16-format=bf16 more flags of cslc
 //   //@ arch: wse3               only there (default: both)
-//   //= out: 1 2 3               what variable `out` of PE (0, 0) holds at the end; `//= out@1:` for PE (1, 0)
+//   //L const m = …;             a line of the layout file, before its layout block
+//   //P .x = x, .p = m.f(x, y)   params of the PE at (x, y), instead of x alone
+//   //= out: 1 2 3               what variable `out` of PE (0, 0) holds at the end; `//= out@1:` for PE (1, 0),
+//                                `//= out@1,2:` for PE (1, 2), `//= out@all:` for every PE
 //   //! index-out-of-bounds      a trap that must be reported (default: none may be)
 //   layout-free PE code with `task main() void`, which runs at start
 //
@@ -31,6 +36,8 @@ namespace {
 struct Expectation {
   std::string variable;
   int x = 0;
+  int y = 0;
+  bool everywhere = false;
   std::vector<std::string> values;
 };
 
@@ -38,6 +45,9 @@ struct RunFile {
   std::string name;
   std::string text;
   int width = 1;
+  int height = 1;
+  std::string layout_lines;
+  std::string params;
   std::vector<std::string> archs = {"wse2", "wse3"};
   std::vector<std::string> args;
   std::vector<int> row_colors;
@@ -65,6 +75,9 @@ RunFile ReadFile(const std::string& path) {
     const std::vector<std::string> words =
         Words(colon == std::string::npos ? "" : line.substr(colon + 1));
     if (line.rfind("//@ width", 0) == 0) file.width = std::stoi(words.at(0));
+    if (line.rfind("//@ height", 0) == 0) file.height = std::stoi(words.at(0));
+    if (line.rfind("//L ", 0) == 0) file.layout_lines += line.substr(4) + "\n";
+    if (line.rfind("//P ", 0) == 0) file.params += line.substr(4);
     if (line.rfind("//@ args", 0) == 0) file.args = words;
     if (line.rfind("//@ arch", 0) == 0) file.archs = words;
     if (line.rfind("//@ row", 0) == 0) {
@@ -76,7 +89,11 @@ RunFile ReadFile(const std::string& path) {
       expectation.variable = line.substr(4, colon - 4);
       const size_t at = expectation.variable.find('@');
       if (at != std::string::npos) {
-        expectation.x = std::stoi(expectation.variable.substr(at + 1));
+        const std::string place = expectation.variable.substr(at + 1);
+        const size_t comma = place.find(',');
+        expectation.everywhere = place == "all";
+        if (!expectation.everywhere) expectation.x = std::stoi(place);
+        if (comma != std::string::npos) expectation.y = std::stoi(place.substr(comma + 1));
         expectation.variable.resize(at);
       }
       expectation.values = words;
@@ -87,7 +104,14 @@ RunFile ReadFile(const std::string& path) {
 }
 
 std::string LayoutFor(const RunFile& file) {
-  std::string text = "layout {\n  @set_rectangle(" + std::to_string(file.width) + ", 1);\n";
+  std::string text = file.layout_lines + "layout {\n  @set_rectangle(" + std::to_string(file.width) + ", " +
+                     std::to_string(file.height) + ");\n";
+  if (file.height > 1 || !file.params.empty()) {
+    text += "  for (@range(u16, " + std::to_string(file.width) + ")) |x| {\n    for (@range(u16, " +
+            std::to_string(file.height) + ")) |y| {\n      @set_tile_code(x, y, \"pe.csl\", .{ " + file.params +
+            " });\n    }\n  }\n";
+    return text + "}\n";
+  }
   const bool wants_x = file.text.find("param x: u16") != std::string::npos;
   for (int x = 0; x < file.width; ++x) {
     text += "  @set_tile_code(" + std::to_string(x) + ", 0, \"pe.csl\", .{";
@@ -182,16 +206,23 @@ void RunOn(const RunFile& file, const std::string& arch) {
     EXPECT_TRUE(seen) << "no trap " << name;
   }
   for (const Expectation& expectation : file.expectations) {
-    const uint32_t index = program->At(expectation.x, 0).code_class;
-    const auto& symbols = program->classes[index].symbols;
-    const auto symbol = std::find_if(symbols.begin(), symbols.end(), [&](const auto& candidate) {
-      return candidate.name == expectation.variable;
-    });
-    ASSERT_NE(symbol, symbols.end()) << expectation.variable;
-    const auto bytes = (*fabric)->ReadSymbol(expectation.x, 0, expectation.variable);
-    ASSERT_TRUE(bytes) << bytes.error().ToString();
-    EXPECT_EQ(Decode(*symbol, *bytes, program->fp16), expectation.values)
-        << expectation.variable << " of PE (" << expectation.x << ", 0)";
+    for (int y = 0; y < file.height; ++y) {
+      for (int x = 0; x < file.width; ++x) {
+        if (!expectation.everywhere && (x != expectation.x || y != expectation.y)) continue;
+        const uint32_t index = program->At(x, y).code_class;
+        const auto& symbols = program->classes[index].symbols;
+        const auto symbol = std::find_if(symbols.begin(), symbols.end(), [&](const auto& candidate) {
+          return candidate.name == expectation.variable;
+        });
+        ASSERT_NE(symbol, symbols.end()) << expectation.variable;
+        const auto bytes = (*fabric)->ReadSymbol(x, y, expectation.variable);
+        ASSERT_TRUE(bytes) << bytes.error().ToString();
+        EXPECT_EQ(Decode(*symbol, *bytes, program->fp16), expectation.values)
+            << expectation.variable << " of PE (" << x << ", " << y << ")";
+      }
+    }
+    EXPECT_TRUE(expectation.everywhere || (expectation.x < file.width && expectation.y < file.height))
+        << expectation.variable << ": no PE (" << expectation.x << ", " << expectation.y << ")";
   }
   EXPECT_FALSE(file.expectations.empty()) << "the file expects nothing";
 }
@@ -203,10 +234,9 @@ TEST_P(CslRun, Program) {
   for (const std::string& arch : file.archs) RunOn(file, arch);
 }
 
-std::vector<std::string> Files() {
+std::vector<std::string> Files(const std::string& folder) {
   std::vector<std::string> files;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(SZARENA_SOURCE_DIR "/src/csl/testdata/run")) {
+  for (const auto& entry : std::filesystem::directory_iterator(SZARENA_SOURCE_DIR "/src/csl/testdata/" + folder)) {
     if (entry.path().extension() == ".csl") files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());
@@ -260,9 +290,21 @@ TEST_P(CslRun, SurvivesChanges) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, CslRun, ::testing::ValuesIn(Files()), [](const auto& test) {
+std::string NameOf(const ::testing::TestParamInfo<std::string>& test) {
   return std::filesystem::path(test.param).stem().string();
-});
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, CslRun, ::testing::ValuesIn(Files("run")), NameOf);
+
+// The libraries. Changing a library's users at random shows nothing that changing the language's programs does not.
+class CslLibrary : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(CslLibrary, Program) {
+  const RunFile file = ReadFile(GetParam());
+  for (const std::string& arch : file.archs) RunOn(file, arch);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, CslLibrary, ::testing::ValuesIn(Files("lib")), NameOf);
 
 }  // namespace
 }  // namespace szarena
