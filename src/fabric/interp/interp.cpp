@@ -91,7 +91,7 @@ void RunMain(Core& core, Pe& pe) {
   const Instr* ip = base + frame->pc;
   uint64_t* r = t.regs.data() + frame->base;
   uint64_t clock = pe.main_ready;
-  const uint64_t begin = clock;
+  uint64_t begin = clock;
   uint64_t count = 0;
   const bool others = pe.comm != nullptr && pe.comm->live != 0;
   const uint64_t limit = clock + (others ? kSliceWithOthers : kSliceAlone);
@@ -527,6 +527,10 @@ l_MapPut:
 l_Native: {
   uint64_t cycles = 0;
   frame->pc = PC();
+  if (static_cast<Native>(ip->c) == Native::k_perf_read) {  // the counters up to here
+    pe.count.busy += clock - begin;
+    begin = clock;
+  }
   if (!CallNative(core, pe, static_cast<Native>(ip->c), &A, clock, cycles, FunctionIndexOf(pe, frame->function), PC())) AGAIN();
   clock += cycles;
   if (pe.state == MainState::kHalted) goto leave;
