@@ -38,6 +38,13 @@ _STEP = {Route.EAST: (1, 0), Route.WEST: (-1, 0), Route.NORTH: (0, -1), Route.SO
 _OPPOSITE = {Route.EAST: Route.WEST, Route.WEST: Route.EAST, Route.NORTH: Route.SOUTH, Route.SOUTH: Route.NORTH}
 
 
+class FP16TYPE(enum.Enum):
+    """The program's 16-bit float format."""
+    F16 = "f16"
+    BF16 = "bf16"
+    CB16 = "cb16"
+
+
 class Color:
     """A symbolic colour. Two Colors of one name are the same colour; `value` fixes the physical one."""
 
@@ -254,7 +261,7 @@ class SdkLayout:
         for lib in libs:
             command += ["--import-path", lib]
         if f16_type:
-            command.append(f"--fp16-format={f16_type}")
+            command.append(f"--fp16-format={FP16TYPE(f16_type).value}")
         if subprocess.run(command, check=False).returncode != 0:
             raise RuntimeError(f"SdkLayout.compile: cslc refused the program (its generated layout is {source})")
         if save_port_map:
@@ -295,16 +302,12 @@ class _Plan:
         for region in regions:
             for (point, name), positions in region.paints.items():
                 self._route(region.origin + point, self._find(name), positions)
-        ports = {id(port) for pair in connections for port in pair} | {id(port) for port, _ in streams}
         for tx, rx in connections:
             self._clear(tx), self._clear(rx)
         for port, _ in streams:
             self._clear(port)
-        del ports
         for tx, rx in connections:
-            root = self._find(tx.color.name)
-            for start, end in zip(tx.points(), rx.points()):
-                self._join(root, start, end, tx.positions, rx.positions)
+            self._connect(self._find(tx.color.name), tx, rx)
         self.streams = {}
         self.stream_roots = {}
         for port, io_loc in streams:
@@ -326,7 +329,20 @@ class _Plan:
         for at in port.points():
             self.routes.get(at, {}).pop(self._find(port.color.name), None)
 
-    def _path(self, root, start, goals):
+    def _connect(self, root, tx, rx):
+        """Paths for all PEs of a connection: around regions where that leaves room for every one, else straight through."""
+        before = {at: dict(by_root) for at, by_root in self.routes.items()}
+        for region_cost in (_REGION_COST, _FREE_COST):
+            try:
+                for start, end in zip(tx.points(), rx.points()):
+                    self._join(root, start, end, tx.positions, rx.positions, region_cost)
+                return
+            except ValueError:
+                if region_cost == _FREE_COST:
+                    raise
+                self.routes = before
+
+    def _path(self, root, start, goals, region_cost=_REGION_COST):
         """The cheapest list of PEs from `start` to one of `goals` over PEs where the colour is free."""
         queue, best, order = [(0, 0, start, None)], {}, 0
         while queue:
@@ -347,7 +363,7 @@ class _Plan:
                 if to not in goals and root in self.routes.get(to, {}):
                     continue
                 order += 1
-                step = _REGION_COST if to in self.occupied and to not in goals else _FREE_COST
+                step = region_cost if to in self.occupied and to not in goals else _FREE_COST
                 heapq.heappush(queue, (cost + step, order, to, at))
         raise ValueError(f"no path for colour '{root}' from ({start.x}, {start.y})")
 
@@ -355,8 +371,8 @@ class _Plan:
     def _direction(a, b):
         return next(route for route, step in _STEP.items() if step == (b.x - a.x, b.y - a.y))
 
-    def _join(self, root, start, end, tx_positions, rx_positions):
-        path = self._path(root, start, {end})
+    def _join(self, root, start, end, tx_positions, rx_positions, region_cost):
+        path = self._path(root, start, {end}, region_cost)
         if len(path) < 2:
             raise ValueError(f"colour '{root}': both ports are on PE ({start.x}, {start.y})")
         self._route(start, root, [p.completed(outputs=[self._direction(path[0], path[1])]) for p in tx_positions])

@@ -8,13 +8,13 @@ import numpy as np
 from cerebras.sdk.runtime import _sdkhost
 from cerebras.sdk.runtime.platform import (SdkCompileArtifacts, SdkExecutionPlatform, SdkTarget,
                                            SimfabConfig, get_platform, get_simulator, get_system)
-from cerebras.sdk.runtime.sdklayout import (CodeRegion, Color, Edge, Port, Route, RoutingPosition,
+from cerebras.sdk.runtime.sdklayout import (FP16TYPE, CodeRegion, Color, Edge, Port, Route, RoutingPosition,
                                             SdkLayout, get_edge_routing)
 from cerebras.sdk.sdk_utils import cast_uint32
 
 __all__ = ["SdkRuntime", "MemcpyDataType", "MemcpyOrder", "Task", "SdkTarget", "SimfabConfig",
            "SdkExecutionPlatform", "SdkCompileArtifacts", "get_platform", "get_simulator", "get_system",
-           "SdkLayout", "CodeRegion", "Color", "Edge", "Port", "Route", "RoutingPosition",
+           "SdkLayout", "CodeRegion", "FP16TYPE", "Color", "Edge", "Port", "Route", "RoutingPosition",
            "get_edge_routing"]
 
 

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SdkLayout: parameters, colours, painted routes, ports, connections, host streams, symbols; and the appliance classes."""
+import os
+import unittest
+
+from kit import BITS32, ROW, np, program, root, words, write
+from cerebras.appliance.pb.sdk.sdk_common_pb2 import MemcpyDataType, MemcpyOrder
+from cerebras.geometry.geometry import IntRectangle, IntVector
+from cerebras.sdk import client
+from cerebras.sdk.runtime.sdkruntimepybind import (Color, Edge, Route, RoutingPosition, SdkLayout, SdkRuntime, SdkTarget,
+                                                   SimfabConfig, get_edge_routing, get_platform)
+
+VALUE = """
+param value: u16;
+export var result: u16 = 0;
+task main() void { result = value; }
+comptime {
+  @bind_local_task(main, @get_local_task_id(10));
+  @activate(@get_local_task_id(10));
+}
+"""
+SEND = """
+param out: color;
+param first: u16;
+const queue = @get_output_queue(2);
+const dsd = @get_dsd(fabout_dsd, .{ .extent = 1, .fabric_color = out, .output_queue = queue });
+task main() void {
+  const word: u32 = @as(u32, first) + 100;
+  @mov32(dsd, word, .{ .async = true });
+}
+comptime {
+  @bind_local_task(main, @get_local_task_id(10));
+  @activate(@get_local_task_id(10));
+  if (@is_arch("wse3")) @initialize_queue(queue, .{ .color = out });
+}
+"""
+TAKE = """
+param in: color;
+const queue = @get_input_queue(2);
+export var result: u32 = 0;
+task take(x: u32) void { result += x; }
+comptime {
+  @initialize_queue(queue, .{ .color = in });
+  if (@is_arch("wse3")) @bind_data_task(take, @get_data_task_id(queue)) else @bind_data_task(take, @get_data_task_id(in));
+}
+"""
+SCALE = """
+param in: color;
+param out: color;
+param size: u16;
+export var factor = @zeros([1]f32);
+const in_queue = @get_input_queue(2);
+const out_queue = @get_output_queue(3);
+const source = @get_dsd(fabin_dsd, .{ .extent = size, .fabric_color = in, .input_queue = in_queue });
+const target = @get_dsd(fabout_dsd, .{ .extent = size, .fabric_color = out, .output_queue = out_queue });
+task main() void { @fmuls(target, source, factor[0], .{ .async = true }); }
+comptime {
+  @bind_local_task(main, @get_local_task_id(10));
+  @activate(@get_local_task_id(10));
+  @initialize_queue(in_queue, .{ .color = in });
+  if (@is_arch("wse3")) @initialize_queue(out_queue, .{ .color = out });
+}
+"""
+FILES = write("layout", "value.csl", VALUE)
+for file_name, text in (("send.csl", SEND), ("take.csl", TAKE), ("scale.csl", SCALE)):
+    write("layout", file_name, text)
+
+
+def source(name):
+    return os.path.join(FILES, name)
+
+
+class Layouts(unittest.TestCase):
+    target = SdkTarget.WSE3
+
+    def setUp(self):
+        self.platform = get_platform(None, SimfabConfig(num_threads=1), self.target)
+        self.layout = SdkLayout(self.platform)
+        self.out = os.path.join(root, f"{self.id()}")
+
+    def start(self):
+        runtime = SdkRuntime(self.layout.compile(self.out), self.platform, memcpy_required=False)
+        runtime.load()
+        runtime.run()
+        return runtime
+
+    def test_parameters_of_one_of_some_and_of_all(self):
+        region = self.layout.create_code_region(source("value.csl"), "values", 3, 2)
+        region.set_param_all("value", 1)
+        region.set_param_range(IntRectangle(IntVector(1, 0), IntVector(2, 2)), "value", 2)
+        region.set_param(IntVector(2, 1), "value", 3)
+        region.place(4, 3)
+        runtime = self.start()
+        runtime.stop()
+        values = [[int(runtime.read_symbol(4 + x, 3 + y, "result", "uint16")[0]) for x in range(3)] for y in range(2)]
+        self.assertEqual(values, [[1, 2, 1], [1, 2, 3]])
+
+    def test_a_painted_row_carries_the_word_to_its_end(self):
+        sender = self.layout.create_code_region(source("send.csl"), "sender", 1, 1)
+        row = self.layout.create_code_region(source("take.csl"), "row", 3, 1)
+        self.layout.hstack(sender, row)
+        lane = Color("lane", 5)
+        sender.set_param_all("out", lane)
+        sender.set_param_all("first", 11)
+        sender.paint_all(lane, [RoutingPosition().set_input([Route.RAMP]).set_output([Route.EAST])])
+        row.set_param_all("in", lane)
+        through = RoutingPosition().set_input([Route.WEST]).set_output([Route.EAST])
+        end = RoutingPosition().set_input([Route.WEST]).set_output([Route.RAMP])
+        row.paint_all(lane, [through], [get_edge_routing(Edge.RIGHT, [end])])
+        # The left edge of a one-row region is its first PE; the right edge its last one.
+        runtime = self.start()
+        runtime.stop()
+        self.assertEqual([int(runtime.read_symbol(x, 0, "result", "uint32")[0]) for x in (1, 2, 3)], [0, 0, 111])
+
+    def test_connected_ports_of_several_pes_around_a_region(self):
+        left = self.layout.create_code_region(source("send.csl"), "left", 1, 3)
+        wall = self.layout.create_code_region(source("value.csl"), "wall", 1, 3)
+        right = self.layout.create_code_region(source("take.csl"), "right", 1, 3)
+        wall.set_param_all("value", 9)
+        left.place(1, 1), wall.place(3, 1), right.place(5, 1)
+        out, into = left.color("out"), right.color("in")
+        left.set_param_all(out)
+        right.set_param_all(into)
+        for y in range(3):
+            left.set_param(IntVector(0, y), "first", y)
+        tx = left.create_output_port(out, Edge.RIGHT, [RoutingPosition().set_input([Route.RAMP])], 1)
+        rx = right.create_input_port(into, Edge.LEFT, [RoutingPosition().set_output([Route.RAMP])], 1)
+        self.layout.connect(tx, rx)
+        runtime = self.start()
+        runtime.stop()
+        self.assertEqual([int(runtime.read_symbol(5, 1 + y, "result", "uint32")[0]) for y in range(3)], [100, 101, 102])
+
+    def test_host_streams_and_symbols(self):
+        region = self.layout.create_code_region(source("scale.csl"), "scale", 1, 1)
+        region.place(2, 2)
+        into, out = region.color("in"), region.color("out")
+        region.set_param_all(into)
+        region.set_param_all(out)
+        region.set_param_all("size", 8)
+        region.set_symbol_all("factor", np.array([[2.5]], np.float32), 1, 1)
+        rx = region.create_input_port(into, Edge.LEFT, [RoutingPosition().set_output([Route.RAMP])], 8)
+        tx = region.create_output_port(out, Edge.RIGHT, [RoutingPosition().set_input([Route.RAMP])], 8)
+        send, receive = self.layout.create_input_stream(rx), self.layout.create_output_stream(tx)
+        runtime = self.start()
+        data = np.arange(8, dtype=np.float32)
+        result = np.zeros(8, np.float32)
+        runtime.send(send, data[:3], nonblock=True)
+        runtime.send(send, data[3:], nonblock=True)
+        runtime.receive(receive, result, 8, nonblock=False)
+        np.testing.assert_array_equal(result, 2.5 * data)
+        with self.assertRaisesRegex(KeyError, "no stream 'nothing'"):
+            runtime.send("nothing", data)
+        with self.assertRaisesRegex(ValueError, "9 words do not fit"):
+            runtime.receive(receive, result, 9)
+        runtime.stop()
+
+    def test_what_cannot_be(self):
+        region = self.layout.create_code_region(source("value.csl"), "one", 2, 1)
+        other = self.layout.create_code_region(source("value.csl"), "two", 1, 1)
+        with self.assertRaisesRegex(ValueError, "'one' already"):
+            self.layout.create_code_region(source("value.csl"), "one", 1, 1)
+        with self.assertRaisesRegex(ValueError, "no rectangle"):
+            self.layout.create_code_region(source("value.csl"), "three", 0, 1)
+        with self.assertRaisesRegex(ValueError, r"\(2, 0\) is outside"):
+            region.set_param(IntVector(2, 0), "value", 1)
+        with self.assertRaisesRegex(ValueError, "not in 0..23"):
+            Color("c", 24)
+        ramp_in, ramp_out = RoutingPosition().set_input([Route.RAMP]), RoutingPosition().set_output([Route.RAMP])
+        with self.assertRaisesRegex(ValueError, "chosen by the layout"):
+            region.create_input_port(Color("c"), Edge.LEFT, [ramp_in.set_output([Route.EAST])], 1)
+        tx = other.create_output_port(Color("t"), Edge.RIGHT, [RoutingPosition().set_input([Route.RAMP])], 1)
+        rx = region.create_input_port(Color("r"), Edge.TOP, [ramp_out], 1)
+        with self.assertRaisesRegex(ValueError, "1 PEs against 2"):
+            self.layout.connect(tx, rx)
+        with self.assertRaisesRegex(ValueError, "output port, then an input port"):
+            self.layout.connect(rx, tx)
+        with self.assertRaisesRegex(ValueError, "port of one PE"):
+            self.layout.create_input_stream(rx)
+        with self.assertRaisesRegex(ValueError, "overlap at"):
+            self.layout.compile(self.out)
+        with self.assertRaisesRegex(RuntimeError, "CS system"):
+            get_platform("10.0.0.1:9000")
+
+
+class LayoutsWse2(Layouts):
+    target = SdkTarget.WSE2
+
+
+COPY = """
+param memcpy_params: comptime_struct;
+const sys = @import_module("<memcpy/memcpy>", memcpy_params);
+var data = @zeros([2]u32);
+var data_ptr: [*]u32 = &data;
+fn twice() void {
+  data[0] *= 2;
+  data[1] *= 2;
+  sys.unblock_cmd_stream();
+}
+comptime {
+  @export_symbol(data_ptr, "data");
+  @export_symbol(twice);
+}
+"""
+COPY_EXPORTS = """
+  @export_name("data", [*]u32, true);
+  @export_name("twice", fn ()void);
+"""
+
+
+class Appliance(unittest.TestCase):
+    def test_compile_launch_and_run(self):
+        directory = os.path.dirname(program("appliance", COPY, COPY_EXPORTS, 1, 1))
+        with client.SdkCompiler() as compiler:
+            artifact = compiler.compile(directory, "layout.csl",
+                                        "--arch=wse3 --fabric-dims=8,3 --fabric-offsets=4,1 --memcpy --channels=1 -o built",
+                                        os.path.join(root, "artifacts"))
+        self.assertTrue(os.path.isdir(artifact), artifact)
+        with client.SdkRuntime(artifact, simulator=True) as runtime:
+            symbol = runtime.get_id("data")
+            options = {"streaming": False, "data_type": MemcpyDataType.MEMCPY_32BIT, "order": MemcpyOrder.ROW_MAJOR,
+                       "nonblock": False}
+            runtime.memcpy_h2d(symbol, words(2), 0, 0, 1, 1, 2, **options)
+            runtime.launch("twice", nonblock=False)
+            result = np.zeros(2, np.uint32)
+            runtime.memcpy_d2h(result, symbol, 0, 0, 1, 1, 2, **options)
+        np.testing.assert_array_equal(result, [2, 4])
+        note = os.path.join(write("notes", "note.txt", "hello"), "note.txt")
+        with client.SdkLauncher(artifact, simulator=True) as launcher:
+            launcher.stage(note)
+            self.assertEqual(launcher.run("cat note.txt", "ls built | grep -c szcsl", "echo end%CMADDR%"), "hello1\nend\n")
+            launcher.download_artifact("note.txt", os.path.join(root, "fetched.txt"))
+        with open(os.path.join(root, "fetched.txt"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "hello")
+        with self.assertRaisesRegex(RuntimeError, "simulator=True"):
+            client.SdkLauncher(artifact, simulator=False)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

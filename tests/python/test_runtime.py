@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SdkRuntime: orders of data, broadcasts, 16-bit copies, strides, streams, launches, waiting, and what it refuses."""
+import os
+import subprocess
+import sys
+import unittest
+
+from kit import BITS16, BITS32, COL, ROW, np, program, root, started, words
+from cerebras.sdk.debug.debug_util import debug_util
+from cerebras.sdk.runtime.sdkruntimepybind import SdkRuntime
+
+CODE = """
+param memcpy_params: comptime_struct;
+const sys = @import_module("<memcpy/memcpy>", memcpy_params);
+const debug = @import_module("<debug>", .{ .key = "log", .buffer_size = 100 });
+const print = @import_module("<simprint>");
+const place = @import_module("<layout>");
+var wide = @zeros([4]u32);
+var narrow = @zeros([4]u16);
+var real = @zeros([2]f32);
+var wide_ptr: [*]u32 = &wide;
+var narrow_ptr: [*]u16 = &narrow;
+var real_ptr: [*]f32 = &real;
+fn add(n: i16, f: f32) void {
+  for (@range(i16, 4)) |i| {
+    wide[i] += @as(u32, @as(i32, n));
+  }
+  real[0] += f;
+  sys.unblock_cmd_stream();
+}
+fn say() void {
+  debug.trace_u16(place.get_x_coord());
+  debug.trace_i16(-5);
+  debug.trace_f32(0.25);
+  debug.trace_bool(true);
+  debug.trace_string("end");
+  if (place.get_x_coord() == 1 and place.get_y_coord() == 0) print.fmt("{{{d}}} {X} {b} {f}", .{ @as(i16, -3), @as(u16, 255), @as(u16, 5), @as(f32, 2.5) });
+  sys.unblock_cmd_stream();
+}
+fn forget() void {}
+comptime {
+  @export_symbol(wide_ptr, "wide");
+  @export_symbol(narrow_ptr, "narrow");
+  @export_symbol(real_ptr, "real");
+  @export_symbol(add);
+  @export_symbol(say);
+  @export_symbol(forget);
+}
+"""
+EXPORTS = """
+  @export_name("wide", [*]u32, true);
+  @export_name("narrow", [*]u16, true);
+  @export_name("real", [*]f32, true);
+  @export_name("add", fn (i16, f32)void);
+  @export_name("say", fn ()void);
+  @export_name("forget", fn ()void);
+"""
+W, H = 3, 2
+
+
+def copy(runtime, symbol, data=None, place=(0, 0, W, H), count=4, order=ROW, bits=BITS32, nonblock=False, streaming=False):
+    """memcpy_h2d of `data`, or memcpy_d2h without it."""
+    options = {"streaming": streaming, "data_type": bits, "order": order, "nonblock": nonblock}
+    target = runtime.get_id(symbol) if isinstance(symbol, str) else symbol
+    if data is not None:
+        return runtime.memcpy_h2d(target, np.ascontiguousarray(data).ravel(), *place, count, **options)
+    result = np.zeros(place[2] * place[3] * count, np.uint32)
+    runtime.memcpy_d2h(result, target, *place, count, **options)
+    return result
+
+
+class Copies(unittest.TestCase):
+    arch = "wse3"
+
+    def setUp(self):
+        self.runtime = started(program("copies", CODE, EXPORTS, W, H, arch=self.arch))
+
+    def tearDown(self):
+        self.runtime.stop()
+
+    def test_row_major_is_y_x_k(self):
+        data = words(H, W, 4)
+        copy(self.runtime, "wide", data)
+        for y in range(H):
+            for x in range(W):
+                np.testing.assert_array_equal(copy(self.runtime, "wide", place=(x, y, 1, 1)), data[y, x])
+        np.testing.assert_array_equal(copy(self.runtime, "wide"), data.ravel())
+
+    def test_column_major_is_the_fortran_order_of_y_x_k(self):
+        data = words(H, W, 4)
+        copy(self.runtime, "wide", data.ravel(order="F"), order=COL)
+        np.testing.assert_array_equal(copy(self.runtime, "wide"), data.ravel())
+        np.testing.assert_array_equal(copy(self.runtime, "wide", order=COL), data.ravel(order="F"))
+
+    def test_a_part_of_the_rectangle(self):
+        data = words(1, 2, 3)
+        copy(self.runtime, "wide", data, place=(1, 1, 2, 1), count=3)
+        everything = copy(self.runtime, "wide").reshape(H, W, 4)
+        np.testing.assert_array_equal(everything[1, 1:, :3], data[0])
+        self.assertEqual(int(everything.sum()), int(data.sum()))
+
+    def test_broadcasts(self):
+        options = {"streaming": False, "data_type": BITS32, "order": ROW, "nonblock": False}
+        by_column = words(W, 4)
+        self.runtime.memcpy_h2d_colbcast(self.runtime.get_id("wide"), by_column.ravel(), 0, 0, W, H, 4, **options)
+        np.testing.assert_array_equal(copy(self.runtime, "wide").reshape(H, W, 4), np.broadcast_to(by_column, (H, W, 4)))
+        by_row = words(H, 4, start=100)
+        self.runtime.memcpy_h2d_rowbcast(self.runtime.get_id("wide"), by_row.ravel(), 0, 0, W, H, 4, **options)
+        np.testing.assert_array_equal(copy(self.runtime, "wide").reshape(H, W, 4),
+                                      np.broadcast_to(by_row[:, None, :], (H, W, 4)))
+
+    def test_sixteen_bits_use_the_low_halves(self):
+        data = words(H, W, 4) + np.uint32(0x50000)
+        copy(self.runtime, "narrow", data, bits=BITS16)
+        np.testing.assert_array_equal(copy(self.runtime, "narrow", bits=BITS16), data.ravel() & 0xFFFF)
+
+    def test_strides_skip_rows_and_columns(self):
+        data = words(1, 2, 4)
+        self.runtime.memcpy_h2d_stride(self.runtime.get_id("wide"), data.ravel(), 0, 1, 2, 1, 4, 1, 2, streaming=False,
+                                       data_type=BITS32, order=ROW, nonblock=False)
+        everything = copy(self.runtime, "wide").reshape(H, W, 4)
+        np.testing.assert_array_equal(everything[1, [0, 2]], data[0])
+        self.assertEqual(int(everything.sum()), int(data.sum()))
+
+    def test_floats_keep_their_bits(self):
+        data = np.array([1.5, -0.0, np.inf, 3e-40] * 3, np.float32)
+        copy(self.runtime, "real", data, count=2)
+        result = copy(self.runtime, "real", count=2)
+        np.testing.assert_array_equal(result, data.view(np.uint32))
+
+    def test_launches_are_ordered_with_copies(self):
+        copy(self.runtime, "wide", np.full((H, W, 4), 10, np.uint32), nonblock=True)
+        self.runtime.launch("add", np.int16(-3), np.float32(0.5), nonblock=True)
+        self.runtime.call("add", [np.int16(5), np.float32(0.25)], nonblock=True)
+        np.testing.assert_array_equal(copy(self.runtime, "wide"), np.full(H * W * 4, 12, np.uint32))
+        real = copy(self.runtime, "real", count=2).view(np.float32).reshape(-1, 2)
+        np.testing.assert_array_equal(real[:, 0], np.full(H * W, 0.75, np.float32))
+
+    def test_nonblocking_results_come_with_the_wait(self):
+        data = words(H, W, 4)
+        copy(self.runtime, "wide", data, nonblock=True)
+        result = np.zeros(H * W * 4, np.uint32)
+        task = self.runtime.memcpy_d2h(result, self.runtime.get_id("wide"), 0, 0, W, H, 4, streaming=False, data_type=BITS32,
+                                       order=ROW, nonblock=True)
+        self.runtime.task_wait(task)
+        self.assertTrue(self.runtime.is_task_done(task))
+        np.testing.assert_array_equal(result, data.ravel())
+
+
+class CopiesWse2(Copies):
+    arch = "wse2"
+
+
+class Refusals(unittest.TestCase):
+    def setUp(self):
+        self.out = program("copies", CODE, EXPORTS, W, H)
+
+    def test_order_of_load_run_stop(self):
+        runtime = SdkRuntime(self.out)
+        symbol = runtime.get_id("wide")  # allowed before load
+        for early in (runtime.run, runtime.stop, lambda: copy(runtime, symbol, words(H, W, 4)), lambda: runtime.launch("say")):
+            with self.assertRaisesRegex(RuntimeError, "out of order: load"):
+                early()
+        with self.assertRaisesRegex(RuntimeError, r"load\(\) comes first"):
+            runtime.dump_core(os.path.join(root, "early"))
+        runtime.load()
+        with self.assertRaisesRegex(RuntimeError, "out of order"):
+            runtime.load()
+        with self.assertRaisesRegex(RuntimeError, r"run\(\) comes next"):
+            runtime.launch("say")
+        runtime.run()
+        with self.assertRaisesRegex(RuntimeError, "running already"):
+            runtime.run()
+        runtime.stop()
+        with self.assertRaisesRegex(RuntimeError, "was stopped"):
+            runtime.stop()
+
+    def test_names_regions_and_sizes(self):
+        runtime = started(self.out)
+        with self.assertRaisesRegex(KeyError, "wyde.*wide"):
+            runtime.get_id("wyde")
+        with self.assertRaisesRegex((KeyError, ValueError), "ad2"):
+            runtime.launch("ad2", nonblock=False)
+        with self.assertRaisesRegex(ValueError, "3 x 2"):
+            copy(runtime, "wide", words(H, W + 1, 4), place=(0, 0, W + 1, H))
+        with self.assertRaises(ValueError):
+            copy(runtime, "wide", words(1, 1, 4), place=(-1, 0, 1, 1))
+        with self.assertRaisesRegex(ValueError, "ask for 24 words, the array has 23"):
+            copy(runtime, "wide", words(23))
+        runtime.stop()
+
+    def test_types(self):
+        runtime = started(self.out)
+        symbol = runtime.get_id("wide")
+        with self.assertRaisesRegex(TypeError, "32-bit words.*uint16"):
+            copy(runtime, symbol, np.zeros(24, np.uint16))
+        with self.assertRaisesRegex(TypeError, "MemcpyOrder"):
+            copy(runtime, symbol, words(24), order=0)
+        with self.assertRaisesRegex(TypeError, "MemcpyDataType"):
+            copy(runtime, symbol, words(24), bits=32)
+        with self.assertRaises(ValueError):
+            runtime.launch("add", np.int16(1))
+        with self.assertRaises(ValueError):
+            runtime.launch("add", np.float32(1), np.float32(1))
+        fixed = np.zeros(24, np.uint32)
+        fixed.flags.writeable = False
+        with self.assertRaisesRegex(ValueError, "read-only"):
+            runtime.memcpy_d2h(fixed, symbol, 0, 0, W, H, 4, streaming=False, data_type=BITS32, order=ROW, nonblock=False)
+        runtime.stop()
+
+    def test_programs_that_are_none(self):
+        with self.assertRaises((RuntimeError, ValueError, KeyError)):
+            SdkRuntime(os.path.join(root, "nothing"))
+        with self.assertRaisesRegex(RuntimeError, "CS system"):
+            SdkRuntime(self.out, cmaddr="10.0.0.1:9000")
+
+    def test_a_missing_unblock_is_a_deadlock_with_a_reason(self):
+        runtime = started(self.out)
+        runtime.launch("forget", nonblock=True)
+        with self.assertRaisesRegex(RuntimeError, "(?s)deadlock at cycle.*copy to 'wide' is not done on 6 of 6 PEs"):
+            copy(runtime, "wide", words(H, W, 4))
+
+
+STREAM = """
+param memcpy_params: comptime_struct;
+const sys = @import_module("<memcpy/memcpy>", memcpy_params);
+const in_queue = @get_input_queue(2);
+const out_queue = @get_output_queue(2);
+const out = @get_dsd(fabout_dsd, .{ .extent = 1, .fabric_color = sys.MEMCPYD2H_1, .output_queue = out_queue });
+task twice(x: u32) void {
+  @mov32(out, x * 2, .{ .async = true });
+}
+comptime {
+  if (@is_arch("wse3")) {
+    @bind_data_task(twice, @get_data_task_id(in_queue));
+    @initialize_queue(in_queue, .{ .color = sys.MEMCPYH2D_1 });
+    @initialize_queue(out_queue, .{ .color = sys.MEMCPYD2H_1 });
+  } else {
+    @bind_data_task(twice, @get_data_task_id(sys.MEMCPYH2D_1));
+  }
+}
+"""
+
+
+class Streams(unittest.TestCase):
+    def check(self, arch):
+        out = program("stream", STREAM, "", 2, 2, arch=arch, extra=".MEMCPYH2D_1 = @get_color(2), .MEMCPYD2H_1 = @get_color(3)")
+        runtime = started(out)
+        data = words(2, 2, 5)
+        copy(runtime, 2, data, place=(0, 0, 2, 2), count=5, streaming=True, nonblock=True)
+        result = copy(runtime, 3, place=(0, 0, 2, 2), count=5, streaming=True)
+        np.testing.assert_array_equal(result, 2 * data.ravel())
+        runtime.stop()
+
+    def test_wse2(self):
+        self.check("wse2")
+
+    def test_wse3(self):
+        self.check("wse3")
+
+
+class Debugging(unittest.TestCase):
+    def test_symbols_traces_and_prints(self):
+        script = f"""
+import sys
+sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
+import numpy as np
+from kit import started
+runtime = started({program("copies", CODE, EXPORTS, W, H)!r})
+runtime.launch("say", nonblock=False)
+runtime.stop()
+"""
+        done = subprocess.run([sys.executable, "-c", script], cwd=root, check=False, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("{-3} ff 101 2.5", done.stdout.lower())
+
+        runtime = started(program("copies", CODE, EXPORTS, W, H))
+        copy(runtime, "wide", words(H, W, 4))
+        runtime.launch("say", nonblock=False)
+        runtime.stop()
+        debug = debug_util(program("copies", CODE, EXPORTS, W, H))
+        x0, y0 = runtime.coord_logical_to_physical((0, 0))
+        self.assertEqual((x0, y0), (4, 1))
+        np.testing.assert_array_equal(debug.get_symbol(x0 + 1, y0 + 1, "wide", np.uint32), words(H, W, 4)[1, 1])
+        block = debug.get_symbol_rect(((x0, y0), (W, H)), "wide", np.uint32)
+        np.testing.assert_array_equal(block, words(H, W, 4).transpose(1, 0, 2))
+        self.assertEqual(debug.read_trace(x0 + 2, y0, "log"), [2, -5, 0.25, True, "end"])
+        with self.assertRaises((KeyError, ValueError)):
+            debug.get_symbol(x0, y0, "nothing", np.uint32)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
