@@ -192,6 +192,23 @@ PYBIND11_MODULE(_sdkhost, m) {
         for (const auto& record : found->second) values.append(ValueOf(r.get().fabric(), ix, iy, record));
         return values;
       })
+      .def("printed", [](PyRuntime& r) { return r.get().fabric().printed(); })
+      .def("size", [](PyRuntime& r) { return std::make_pair(r.get().program().width, r.get().program().height); })
+      .def("symbols", [](PyRuntime& r, int x, int y) {
+        const auto [ix, iy] = r.Inside(x, y);
+        const auto& program = r.get().program();
+        std::vector<std::string> names;
+        for (const auto& symbol : program.classes[program.At(ix, iy).code_class].symbols) names.push_back(symbol.name);
+        return names;
+      })
+      .def("trace_keys", [](PyRuntime& r, int x, int y) {
+        const auto [ix, iy] = r.Inside(x, y);
+        std::vector<std::string> keys;
+        if (const fabric::PeDebug* debug = r.get().fabric().DebugOf(ix, iy)) {
+          for (const auto& [key, records] : debug->traces) keys.push_back(key);
+        }
+        return keys;
+      })
       .def("cycles", [](PyRuntime& r) { return r.get().fabric().now(); })
       .def("statistics", [](PyRuntime& r) { return StatisticsOf(r.get().fabric()); });
 }

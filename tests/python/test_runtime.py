@@ -285,9 +285,22 @@ runtime.stop()
         block = debug.get_symbol_rect(((x0, y0), (W, H)), "wide", np.uint32)
         np.testing.assert_array_equal(block, words(H, W, 4).transpose(1, 0, 2))
         self.assertEqual(debug.read_trace(x0 + 2, y0, "log"), [2, -5, 0.25, True, "end"])
-        with self.assertRaises((KeyError, ValueError)):
-            debug.get_symbol(x0, y0, "nothing", np.uint32)
+        core = os.path.join(root, "core.json")
+        runtime.dump_core(core)
+        dumped = debug_util(core)
+        np.testing.assert_array_equal(dumped.get_symbol_rect(((x0, y0), (W, H)), "wide", np.uint32), block)
+        self.assertEqual(dumped.read_trace(x0 + 2, y0, "log"), [2, -5, 0.25, True, "end"])
+        for source in (debug, dumped):
+            with self.assertRaises((KeyError, ValueError)):
+                source.get_symbol(x0, y0, "nothing", np.uint32)
+            with self.assertRaises(ValueError):
+                source.get_symbol(x0 + W, y0, "wide", np.uint32)
+        with open(os.path.join(root, "sim.log"), encoding="utf-8") as file:
+            self.assertIn("{-3} FF 101 2.5", file.read())
+        with self.assertRaisesRegex(RuntimeError, "no run of"):
+            debug_util(os.path.join(root, "never_run"))
 
 
 if __name__ == "__main__":
+    os.chdir(root)
     unittest.main(verbosity=1)

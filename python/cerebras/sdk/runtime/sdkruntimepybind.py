@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The host runtime: loads a compiled program onto the simulated fabric, copies data, launches functions."""
+import base64
 import enum
+import json
 import os
 
 import numpy as np
@@ -37,6 +39,18 @@ class Task:
         self.ticket = ticket
 
 
+#: What dump_core writes into its file as the format's name.
+CORE_FORMAT = "szarena-core-1"
+
+
+def write_file(path, text):
+    """Writes a file as a whole or not at all."""
+    temporary = f"{path}.{os.getpid()}.new"
+    with open(temporary, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(temporary, path)
+
+
 #: Runtimes that were stopped in this process, by absolute path of their program: read by debug_util.
 stopped_runtimes = {}
 
@@ -56,6 +70,9 @@ class SdkRuntime:
         self._patches = artifacts.patches if isinstance(artifacts, SdkCompileArtifacts) else []
         self._streams = artifacts.streams if isinstance(artifacts, SdkCompileArtifacts) else {}
         self._runtime = _sdkhost.Runtime(self._bindir, int(threads), bool(memcpy_required))
+        self._core_path = None
+        if config is not None and config.dump_core:
+            self._core_path = config.core_path or os.path.join(self._bindir, "core.json")
         self._pending = []  # keeps arrays of queued operations alive, and what to copy back
         self._state = "new"
         del suppress_simfab_trace, msg_level, simulator
@@ -92,8 +109,19 @@ class SdkRuntime:
             self._finish_all()
         finally:
             self._state = "stopped"
-            self._runtime.stop()
+            try:
+                self._runtime.stop()
+            finally:
+                self._write_log()
         stopped_runtimes[self._bindir] = self
+        if self._core_path:
+            self.dump_core(self._core_path)
+
+    def _write_log(self):
+        """What the program printed with <simprint>, into sim.log of the working directory."""
+        lines = self._runtime.printed()
+        if lines:
+            write_file("sim.log", "".join(line + "\n" for line in lines))
 
     def _need(self, state, what):
         if self._state != state:
@@ -293,10 +321,18 @@ class SdkRuntime:
         return self._runtime.read_trace(x, y, key)
 
     def dump_core(self, path):
-        """Kept for host scripts that call it: symbols and traces stay readable after stop() without a dump."""
+        """Writes all symbols and <debug> records to a file that debug_util reads, also in another process."""
         if self._state == "new":
             raise RuntimeError("SdkRuntime.dump_core: nothing is loaded yet: load() comes first")
-        del path
+        (x0, y0), (width, height) = self._runtime.offset(), self._runtime.size()
+        pes = {}
+        for y in range(y0, y0 + height):
+            for x in range(x0, x0 + width):
+                symbols = {name: base64.b64encode(self._runtime.read_symbol(x, y, name)).decode("ascii")
+                           for name in self._runtime.symbols(x, y)}
+                traces = {key: self._runtime.read_trace(x, y, key) for key in self._runtime.trace_keys(x, y)}
+                pes[f"{x},{y}"] = {"symbols": symbols, "traces": traces}
+        write_file(path, json.dumps({"format": CORE_FORMAT, "pes": pes}))
 
     dump_elf_core = dump_core
 
