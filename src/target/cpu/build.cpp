@@ -84,9 +84,12 @@ Result<BuildResult> Build(const sandbox::Sandbox& sandbox, const Candidate& cand
   command.limits.processes = 100;
   SZARENA_TRY(os::ProcessResult run, sandbox.Run(command, kTimeout));
   result.seconds = run.seconds;
-  // The sandbox's own words come first and name it; no file of a candidate can be called so.
+  // The sandbox's own words come first and name it. A #line directive can make the compiler speak like that, too: then the
+  // same sandbox runs another program.
   if (!run.status.ok() && run.err.starts_with("bwrap: ")) {
-    return Fail(ErrorCode::kUnavailable, "the sandbox for compiling could not be made (is the folder for temporary files, '" +
+    command.argv = {"/usr/bin/true"};
+    SZARENA_TRY(const os::ProcessResult again, sandbox.Run(command, kTimeout));
+    if (!again.status.ok()) return Fail(ErrorCode::kUnavailable, "the sandbox for compiling could not be made (is the folder for temporary files, '" +
                                              work.path() + "', reachable by every user?): " + run.err.substr(0, run.err.find('\n')));
   }
   std::string log = run.out + run.err;

@@ -80,6 +80,12 @@ class CpuTarget : public testing::Test {
 };
 sandbox::Sandbox* CpuTarget::sandbox_ = nullptr;
 
+TEST_F(CpuTarget, WordsOfTheSandboxInTheCompilersMouthAreTheCandidatesFailure) {
+  const BuildResult built = BuildSource("#line 1 \"bwrap: no namespaces\"\n#error x\n");
+  EXPECT_FALSE(built.ok);
+  EXPECT_THAT(built.reason, HasSubstr("#error x"));
+}
+
 TEST_F(CpuTarget, BuildsLoadsAndCalls) {
   Worker worker = StartWorker(CopyCandidate("std::memcpy(out, in, p->n * 4);\n"));
   const Outcome outcome = RunOnce(worker);
