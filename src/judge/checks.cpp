@@ -90,15 +90,24 @@ std::optional<uint64_t> FirstTouched(ByteView bytes, PoisonKey key) {
 
 std::optional<uint64_t> FirstUnwritten(ByteView first, ByteView second, uint64_t first_index, uint64_t width,
                                        uint64_t seed) {
+  // Single bytes of a program that gives others each time look unwritten once in 65,536: more than that is asked for.
+  constexpr uint64_t kOftenerThanByChance = 256;
+  std::optional<uint64_t> found;
+  uint64_t unwritten = 0;
+  uint64_t different = 0;
   for (uint64_t i = 0; i + width <= first.size(); i += width) {
-    bool unwritten = true;
-    for (uint64_t k = i; unwritten && k < i + width; ++k) {
-      unwritten = first[k] == PoisonByte({seed, false}, first_index + k) &&
-                  second[k] == PoisonByte({seed, true}, first_index + k);
+    if (std::memcmp(&first[i], &second[i], width) == 0) continue;
+    ++different;
+    bool left = true;
+    for (uint64_t k = i; left && k < i + width; ++k) {
+      left = first[k] == PoisonByte({seed, false}, first_index + k) && second[k] == PoisonByte({seed, true}, first_index + k);
     }
-    if (unwritten) return i / width;
+    if (!left) continue;
+    if (!found) found = i / width;
+    ++unwritten;
   }
-  return std::nullopt;
+  if (width == 1 && unwritten * kOftenerThanByChance <= different) return std::nullopt;
+  return found;
 }
 
 FieldError CompareFields(uint32_t dtype, ByteView original, ByteView got, double bound) {

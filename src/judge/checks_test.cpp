@@ -90,6 +90,18 @@ TEST(CompareFields, FiguresAreThoseOfTheDefinition) {
   EXPECT_DOUBLE_EQ(error.psnr, 20 * std::log10(16.0));
 }
 
+TEST(Unwritten, OtherBytesEachTimeAreNoUnwrittenOnes) {
+  Bytes first(1 << 20);
+  Bytes second(first.size());
+  Poison(first, {1, false});
+  Poison(second, {2, false});
+  EXPECT_FALSE(FirstUnwritten(first, second, 0, 1, 3));
+  second = first;
+  first[77] = PoisonByte({3, false}, 77);
+  second[77] = PoisonByte({3, true}, 77);
+  EXPECT_EQ(FirstUnwritten(first, second, 0, 1, 3), 77u);
+}
+
 TEST(Printable, ATerminalObeysNothingOfIt) {
   EXPECT_EQ(Printable("a\x1b[31m\x07" "b\xc2\x9b" "c\r\x7f", 100, Lines::kAny), "a?[31m?b?c??");
   EXPECT_EQ(Printable("\u2018x\u2019 \u00e9\n", 100, Lines::kAny), "\u2018x\u2019 \u00e9\n");

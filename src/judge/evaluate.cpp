@@ -70,6 +70,7 @@ class Ladder {
   struct CaseState {
     const Case* item = nullptr;
     std::optional<Bytes> own;        // the candidate's payload
+    std::optional<Bytes> other;      // and that of the second call on the same data, where it differs
     std::optional<Bytes> reference;  // ours
     bool own_decoded = false;
     CaseResult result;
@@ -97,6 +98,8 @@ class Ladder {
   Result<void> RunForward();
   Result<void> RunOwnBackward();
   Result<void> RunCross();
+  void CheckRestored(CaseState& state, const Bytes& got);
+  void CheckPayload(const CaseState& state, const Bytes& own);
   void CheckRatio();
   Result<void> RunMeasurement();
   Result<std::optional<std::string>> BuildBaseline();
@@ -209,7 +212,10 @@ Result<void> Ladder::RunForward() {
   }
   SZARENA_TRY(const RunReport report, RunCalls(subject_, CallKind::kForward, calls, options_.call_timeout));
   Absorb(report);
-  for (size_t i = 0; i < calls.size(); ++i) states_[i].own = std::move(calls[i].got);
+  for (size_t i = 0; i < calls.size(); ++i) {
+    states_[i].own = std::move(calls[i].got);
+    states_[i].other = std::move(calls[i].other);
+  }
   return {};
 }
 
@@ -225,36 +231,75 @@ Result<void> Ladder::RunOwnBackward() {
   SZARENA_TRY(const RunReport report, RunCalls(subject_, CallKind::kBackward, calls, options_.call_timeout));
   Absorb(report);
   for (size_t i = 0; i < calls.size(); ++i) {
-    CaseState& state = *owners[i];
-    const Case& item = *state.item;
-    if (!calls[i].got) continue;
-    const Bytes& got = *calls[i].got;
-    state.own_decoded = true;
-    if (!task_.compressor) {
-      if (got != item.input) {
-        const auto at = std::mismatch(got.begin(), got.end(), item.input.begin()).first - got.begin();
-        Find(Stage::kBoundHeld,
-             (item.hidden ? std::string("inverse does not give the input back")
-                          : fmt::format("inverse does not give the input back, first at element {}", at / 4)) +
-                 " (" + item.name + ")");
-      }
-      continue;
-    }
-    const FieldError error = CompareFields(item.problem.dtype, item.input, got, item.problem.abs_bound);
-    state.result.max_error_over_bound = error.max_error_over_bound;
-    if (std::isfinite(error.psnr)) state.result.psnr = error.psnr;
-    if (std::isfinite(error.nrmse)) state.result.nrmse = error.nrmse;
-    if (error.violations > 0) {
-      const std::string detail =
-          item.hidden ? fmt::format("{} of the elements break the bound, worst error {:.6g} bounds",
-                                    error.violations == 1 ? "one" : "some", error.max_error_over_bound)
-                      : fmt::format("{} of {} elements break the bound; {}", error.violations, item.problem.n,
-                                    DescribeElement(item.problem.dtype, item.input, got, error.first_violation,
-                                                    item.problem.abs_bound));
-      Find(Stage::kBoundHeld, detail + " (" + item.name + ")");
+    for (const std::optional<Bytes>* got : {&calls[i].got, &calls[i].other}) {
+      if (*got) CheckRestored(*owners[i], **got);
     }
   }
   return {};
+}
+
+void Ladder::CheckRestored(CaseState& state, const Bytes& got) {
+  const Case& item = *state.item;
+  state.own_decoded = true;
+  if (!task_.compressor) {
+    if (got == item.input) return;
+    const auto at = std::mismatch(got.begin(), got.end(), item.input.begin()).first - got.begin();
+    Find(Stage::kBoundHeld,
+         (item.hidden ? std::string("inverse does not give the input back")
+                      : fmt::format("inverse does not give the input back, first at element {}", at / 4)) +
+             " (" + item.name + ")");
+    return;
+  }
+  const FieldError error = CompareFields(item.problem.dtype, item.input, got, item.problem.abs_bound);
+  state.result.max_error_over_bound = std::max(error.max_error_over_bound, state.result.max_error_over_bound.value_or(0));
+  if (std::isfinite(error.psnr)) state.result.psnr = error.psnr;
+  if (std::isfinite(error.nrmse)) state.result.nrmse = error.nrmse;
+  if (error.violations > 0) {
+    const std::string detail =
+        item.hidden ? fmt::format("{} of the elements break the bound, worst error {:.6g} bounds",
+                                  error.violations == 1 ? "one" : "some", error.max_error_over_bound)
+                    : fmt::format("{} of {} elements break the bound; {}", error.violations, item.problem.n,
+                                  DescribeElement(item.problem.dtype, item.input, got, error.first_violation,
+                                                  item.problem.abs_bound));
+    Find(Stage::kBoundHeld, detail + " (" + item.name + ")");
+  }
+}
+
+// Our decoder on the candidate's bytes; primitives: exactness against our scalar code.
+void Ladder::CheckPayload(const CaseState& state, const Bytes& own) {
+  const Case& item = *state.item;
+  const std::string where = " (" + item.name + ")";
+  if (!task_.compressor) {
+    if (own.size() != state.reference->size()) {
+      Find(Stage::kDecodable, fmt::format("the result has {} bytes, {} are right", own.size(), state.reference->size()) + where);
+    } else if (own != *state.reference) {
+      const auto at = std::mismatch(own.begin(), own.end(), state.reference->begin()).first - own.begin();
+      Find(Stage::kDecodable, (item.hidden ? std::string("the result differs from the definition")
+                                           : fmt::format("the result differs from the definition, first at byte {}: {} instead of {}", at,
+                                                         static_cast<int>(own[static_cast<size_t>(at)]),
+                                                         static_cast<int>((*state.reference)[static_cast<size_t>(at)]))) +
+                                  where);
+    }
+  }
+  if (task_.compressor) {
+    Bytes decoded(item.input.size());
+    const Result<void> status = ReferenceBackward(task_, item.problem, own, decoded);
+    if (!status) {
+      Find(Stage::kDecodable, "our decoder refuses the payload: " + status.error().message + where);
+    } else {
+      const FieldError error = CompareFields(item.problem.dtype, item.input, decoded, item.problem.abs_bound);
+      if (error.violations > 0) {
+        Find(Stage::kDecodable,
+             (item.hidden ? fmt::format("decoded by our decoder, the payload breaks the bound, worst error {:.6g} bounds",
+                                        error.max_error_over_bound)
+                          : fmt::format("decoded by our decoder, {} of {} elements break the bound; {}", error.violations,
+                                        item.problem.n,
+                                        DescribeElement(item.problem.dtype, item.input, decoded, error.first_violation,
+                                                        item.problem.abs_bound))) +
+                 where);
+      }
+    }
+  }
 }
 
 // Our decoder on the candidate's bytes, the candidate's on ours; primitives: exactness against our scalar code.
@@ -263,38 +308,8 @@ Result<void> Ladder::RunCross() {
   std::vector<CaseState*> owners;
   for (CaseState& state : states_) {
     const Case& item = *state.item;
-    const std::string where = " (" + item.name + ")";
-    if (state.own && !task_.compressor) {
-      const Bytes& own = *state.own;
-      if (own.size() != state.reference->size()) {
-        Find(Stage::kDecodable, fmt::format("the result has {} bytes, {} are right", own.size(), state.reference->size()) + where);
-      } else if (own != *state.reference) {
-        const auto at = std::mismatch(own.begin(), own.end(), state.reference->begin()).first - own.begin();
-        Find(Stage::kDecodable, (item.hidden ? std::string("the result differs from the definition")
-                                             : fmt::format("the result differs from the definition, first at byte {}: {} instead of {}", at,
-                                                           static_cast<int>(own[static_cast<size_t>(at)]),
-                                                           static_cast<int>((*state.reference)[static_cast<size_t>(at)]))) +
-                                    where);
-      }
-    }
-    if (state.own && task_.compressor) {
-      Bytes decoded(item.input.size());
-      const Result<void> status = ReferenceBackward(task_, item.problem, *state.own, decoded);
-      if (!status) {
-        Find(Stage::kDecodable, "our decoder refuses the payload: " + status.error().message + where);
-      } else {
-        const FieldError error = CompareFields(item.problem.dtype, item.input, decoded, item.problem.abs_bound);
-        if (error.violations > 0) {
-          Find(Stage::kDecodable,
-               (item.hidden ? fmt::format("decoded by our decoder, the payload breaks the bound, worst error {:.6g} bounds",
-                                          error.max_error_over_bound)
-                            : fmt::format("decoded by our decoder, {} of {} elements break the bound; {}", error.violations,
-                                          item.problem.n,
-                                          DescribeElement(item.problem.dtype, item.input, decoded, error.first_violation,
-                                                          item.problem.abs_bound))) +
-                   where);
-        }
-      }
+    for (const std::optional<Bytes>* own : {&state.own, &state.other}) {
+      if (*own) CheckPayload(state, **own);
     }
     if (task_.has_backward) {
       calls.push_back({item.name, item.hidden, item.problem, *state.reference, std::nullopt});
@@ -315,8 +330,9 @@ Result<void> Ladder::RunCross() {
     if (!calls[i].got) continue;
     Bytes expected(item.input.size());
     SZARENA_TRY_VOID(ReferenceBackward(task_, item.problem, *owners[i]->reference, expected));
-    if (*calls[i].got == expected) continue;
-    const auto at = std::mismatch(expected.begin(), expected.end(), calls[i].got->begin()).first - expected.begin();
+    const std::optional<Bytes>& got = *calls[i].got == expected && calls[i].other ? calls[i].other : calls[i].got;
+    if (*got == expected) continue;
+    const auto at = std::mismatch(expected.begin(), expected.end(), got->begin()).first - expected.begin();
     const uint64_t width = item.problem.n == 0 ? 1 : item.input.size() / item.problem.n;
     Find(Stage::kDecodable,
          (item.hidden ? std::string("on our encoder's payload, the result differs from our decoder's")

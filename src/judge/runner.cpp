@@ -178,7 +178,10 @@ Result<RunReport> RunCalls(const Subject& subject, CallKind kind, std::vector<Ca
           break;
         }
       }
-      if (*got != *first) report.deterministic = false;
+      if (*got != *first) {
+        report.deterministic = false;
+        call.other = std::move(got);
+      }
       call.got = std::move(first);
     }
   }

@@ -40,6 +40,7 @@ struct Call {
   szarena_problem problem = {};
   ByteView input;             // forward: elements; backward: payload
   std::optional<Bytes> got;   // forward: payload; backward: elements. Absent where the call did not succeed
+  std::optional<Bytes> other = {};  // what the second round gave, where it differs: no less to be judged
 };
 
 struct RunReport {
