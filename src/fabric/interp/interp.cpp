@@ -18,6 +18,10 @@ constexpr size_t kMaxFrames = 1000;
 constexpr uint64_t kSliceAlone = 200'000;     // cycles before the main thread lets the others have a look
 constexpr uint64_t kSliceWithOthers = 500;
 
+uint64_t BlockCycles(const Core& core, uint64_t bytes) {
+  return core.cost->copy_start + (bytes + core.cost->copy_bytes_per_cycle - 1) / core.cost->copy_bytes_per_cycle;
+}
+
 template <typename T>
 T As(uint64_t v) { return static_cast<T>(v); }
 template <typename T>
@@ -412,21 +416,21 @@ l_FrameAddrD:
   DONE();
 l_CopyMem:
   memory.Copy(As<uint16_t>(A), As<uint16_t>(B), ip->c);
-  clock += (ip->c + core.cost->copy_bytes_per_cycle - 1) / core.cost->copy_bytes_per_cycle;
+  clock += As<uint16_t>(A) >= kDescriptorBase && As<uint16_t>(B) >= kDescriptorBase ? core.cost->descriptor_copy : BlockCycles(core, ip->c);
   DONE();
 l_CopyMemR: {
   const auto bytes = static_cast<uint32_t>(std::min<uint64_t>(C, 0xffff));
   memory.Copy(As<uint16_t>(A), As<uint16_t>(B), bytes);
-  clock += (bytes + core.cost->copy_bytes_per_cycle - 1) / core.cost->copy_bytes_per_cycle;
+  clock += BlockCycles(core, bytes);
   DONE();
 }
 l_ZeroMem:
   memory.Fill(As<uint16_t>(A), 0, std::min(ip->bc(), 0x10000u));
-  clock += (ip->bc() + core.cost->copy_bytes_per_cycle - 1) / core.cost->copy_bytes_per_cycle;
+  clock += BlockCycles(core, ip->bc());
   DONE();
 l_FillMem:
   memory.Fill(As<uint16_t>(A), As<uint8_t>(B), ip->c);
-  clock += (ip->c + core.cost->copy_bytes_per_cycle - 1) / core.cost->copy_bytes_per_cycle;
+  clock += BlockCycles(core, ip->c);
   DONE();
 l_CheckIndex:
   if (A >= ip->bc()) [[unlikely]] {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "fabric/model/accuracy.h"
+
 namespace szarena::fabric {
 namespace {
 using bytecode::Arch;
@@ -47,7 +49,7 @@ std::string PrintCostModel() {
 #define NATIVE_COST(n, wse2, wse3, basis, source) s += Line("library", #n, wse2, wse3, basis, source);
 #define SIMD(o, wse2, wse3) s += Line("simd", #o, wse2, wse3, 'D', "elements a cycle, table of SIMD operations; 1 where it is silent");
 #include "fabric/model/cost.def"
-  return s;
+  return s + "\nAgainst published counts: " + HeldOutError() + ".\n\n" + PrintAccuracy();
 }
 
 }  // namespace szarena::fabric

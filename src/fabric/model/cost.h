@@ -24,7 +24,7 @@ struct CostModel {
 };
 const CostModel& CostModelOf(bytecode::Arch arch);
 
-// All numbers with basis and source, a line each.
+// All numbers with basis and source, a line each; then how far the model is from published counts (accuracy.h).
 std::string PrintCostModel();
 
 }  // namespace szarena::fabric

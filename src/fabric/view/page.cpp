@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "fabric/model/accuracy.h"
+
 namespace szarena::fabric::view {
 using namespace trace;
 namespace {
@@ -102,6 +104,7 @@ std::string PageData(const Trace& t, uint32_t max_frames) {
   j["width"] = h.width;
   j["height"] = h.height;
   j["clock"] = h.clock_mhz;
+  j["accuracy"] = HeldOutError();
   j["block"] = {h.block_width, h.block_height};
   j["cells"] = {h.cells_x, h.cells_y};
   j["cycles"] = t.cycles;
