@@ -25,6 +25,9 @@ Result<void> Fabric::FinishTrace() {
   for (const Waiting& w : WaitingPes()) {
     ending.open.push_back({static_cast<uint32_t>(w.x), static_cast<uint32_t>(w.y), w.since, w.pes, w.file.empty() ? w.what : fmt::format("{} [{}:{}]", w.what, w.file, w.line)});
   }
+  for (const auto& pe : m.pes) {
+    if (pe != nullptr) m.TileOf(pe->index).lane->StillRuns(*pe, ending.cycles);
+  }
   for (auto& tile : m.tiles) tile->lane = nullptr;
   const auto recorder = std::move(m.recorder);
   return recorder->Finish(ending);

@@ -179,6 +179,9 @@ TEST(Trace, SaysWhoWaitsWhenTheRunEnds) {
   ASSERT_EQ(t->open.size(), 1u);
   EXPECT_EQ(t->open[0].x, 1u);
   EXPECT_THAT(t->open[0].text, HasSubstr("input queue 1 (colour 9) is empty"));
+  size_t running = 0;  // the task that never ended is there too
+  for (const trace::Span& s : t->spans) running += s.lane == trace::kTaskLane && t->labels[s.label].text.starts_with("receive") && s.end == t->cycles;
+  EXPECT_EQ(running, 1u);
   uint64_t stalled = 0;
   for (const trace::Window& w : t->windows) {
     for (const trace::BinActivity& b : w.activity) stalled += b.cycles[1];

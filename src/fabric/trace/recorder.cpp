@@ -80,8 +80,17 @@ void Lane::Add(uint32_t pe, uint8_t lane, const Key& key, uint64_t begin, uint64
 void Lane::Ran(const Pe& pe, uint64_t begin, const Function* task) {
   Count(layout_->CellOf(pe.index), Activity::kBusy, begin, pe.main_ready);
   if (pe.state != MainState::kIdle && pe.state != MainState::kHalted) return;
+  AddTask(pe, task, pe.main_ready);
+}
+
+void Lane::AddTask(const Pe& pe, const Function* task, uint64_t end) {
   const auto function = static_cast<uint32_t>(task - pe.cls->code->functions.data());
-  Add(pe.index, kTaskLane, {program_->pes[pe.index].code_class, function, 0, LabelKind::kTask, static_cast<uint8_t>(pe.running)}, pe.task_since, pe.main_ready);
+  Add(pe.index, kTaskLane, {program_->pes[pe.index].code_class, function, 0, LabelKind::kTask, static_cast<uint8_t>(pe.running)}, pe.task_since, end);
+}
+
+void Lane::StillRuns(const Pe& pe, uint64_t end) {
+  if (pe.state == MainState::kIdle || pe.state == MainState::kHalted || pe.thread == nullptr || pe.thread->frames.empty()) return;
+  AddTask(pe, pe.thread->frames.front().function, std::max(end, pe.main_ready));
 }
 
 // Counts what the slot did since it was last looked at.

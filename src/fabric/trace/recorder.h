@@ -62,6 +62,8 @@ class Lane {
   void Hop(uint32_t pe, uint32_t color, uint32_t tx);
   // The main thread ran from cycle `begin` to pe.main_ready; `task` is the function at the bottom of its stack.
   void Ran(const Pe& pe, uint64_t begin, const bytecode::Function* task);
+  // A task that has not ended when the run does.
+  void StillRuns(const Pe& pe, uint64_t end);
   // The state of a PE's operations and waits at the end of cycle t. To be called in each cycle in which the PE is visited.
   void Visit(const Pe& pe, uint64_t t);
 
@@ -85,6 +87,7 @@ class Lane {
   struct LinkCount { std::array<uint32_t, 5> wavelets = {}; std::array<uint32_t, 5> colors = {}; };
 
   void Count(uint32_t cell, Activity activity, uint64_t begin, uint64_t end);
+  void AddTask(const Pe& pe, const bytecode::Function* task, uint64_t end);
   void Add(uint32_t pe, uint8_t lane, const Key& key, uint64_t begin, uint64_t end);
   void Settle(const Pe& pe, Slot& slot, uint64_t t);
   void EndWait(uint32_t pe, Slot& slot, uint64_t t);
