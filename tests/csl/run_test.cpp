@@ -4,6 +4,7 @@
 //
 //   //@ width: 2                 PEs in a row (default 1); all run the same code, with `param x: u16` where declared
 //   //@ height: 3                rows of them (default 1)
+//   //@ cycles: 5000000          the run's limit (default 2 000 000)
 //   //@ args: --fp16-format=bf16 more flags of cslc
 //   //@ arch: wse3               only there (default: both)
 //   //L const m = …;             a line of the layout file, before its layout block
@@ -46,6 +47,7 @@ struct RunFile {
   std::string text;
   int width = 1;
   int height = 1;
+  uint64_t max_cycles = 2'000'000;
   std::string layout_lines;
   std::string params;
   std::vector<std::string> archs = {"wse2", "wse3"};
@@ -76,6 +78,7 @@ RunFile ReadFile(const std::string& path) {
         Words(colon == std::string::npos ? "" : line.substr(colon + 1));
     if (line.rfind("//@ width", 0) == 0) file.width = std::stoi(words.at(0));
     if (line.rfind("//@ height", 0) == 0) file.height = std::stoi(words.at(0));
+    if (line.rfind("//@ cycles", 0) == 0) file.max_cycles = std::stoull(words.at(0));
     if (line.rfind("//L ", 0) == 0) file.layout_lines += line.substr(4) + "\n";
     if (line.rfind("//P ", 0) == 0) file.params += line.substr(4);
     if (line.rfind("//@ args", 0) == 0) file.args = words;
@@ -182,7 +185,7 @@ void RunOn(const RunFile& file, const std::string& arch) {
 
   const auto program = std::make_shared<const bytecode::Program>(std::move(*outcome.program));
   fabric::Options run_options;
-  run_options.max_cycles = 2'000'000;
+  run_options.max_cycles = file.max_cycles;
   auto fabric = fabric::Fabric::Create(program, run_options);
   ASSERT_TRUE(fabric) << fabric.error().ToString();
   const auto ran = (*fabric)->RunUntilIdle();

@@ -214,6 +214,12 @@ class Refusals(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "CS system"):
             SdkRuntime(self.out, cmaddr="10.0.0.1:9000")
 
+    def test_more_elements_than_the_array_has(self):
+        for bits, symbol in ((BITS32, "wide"), (BITS16, "narrow")):
+            runtime = started(self.out)
+            with self.assertRaisesRegex(ValueError, f"'{symbol}'.*reaches beyond"):
+                copy(runtime, symbol, words(1, 1, 5), place=(0, 0, 1, 1), count=5, bits=bits)
+
     def test_a_missing_unblock_is_a_deadlock_with_a_reason(self):
         runtime = started(self.out)
         runtime.launch("forget", nonblock=True)

@@ -72,7 +72,12 @@ bool Tile::TakeCommand(Pe& pe, uint64_t t) {
     if (exported.is_pointer) address = binding->constant ? binding->value : pe.memory.Read<uint16_t>(binding->address);
     const uint32_t size = c.bits == 16 ? 2 : 4;
     const uint64_t bytes = uint64_t{c.count} * size;
-    const uint64_t limit = binding->constant && binding->target_bytes != 0 ? binding->value + uint64_t{binding->target_bytes} : kSramBytes;
+    uint64_t limit = binding->constant && binding->target_bytes != 0 ? binding->value + uint64_t{binding->target_bytes} : kSramBytes;
+    if (!binding->constant) {  // a pointer variable: the array that it points into
+      for (const Symbol& symbol : f.program->classes[cls].symbols) {
+        if (address >= symbol.address && address < symbol.address + symbol.size) limit = symbol.address + symbol.size;
+      }
+    }
     if (address + bytes > limit) {
       Report(pe, TrapKind::kHostRange, t, kNoIndex, 0,
              fmt::format("a copy of {} elements of {} bytes at 0x{:04x} ('{}') reaches beyond 0x{:04x}", c.count, size, address, exported.name, limit));
