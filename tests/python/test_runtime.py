@@ -220,6 +220,20 @@ class Refusals(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, f"'{symbol}'.*reaches beyond"):
                 copy(runtime, symbol, words(1, 1, 5), place=(0, 0, 1, 1), count=5, bits=bits)
 
+    def test_reading_more_elements_than_the_array_has_is_reported(self):
+        script = f"""
+import sys
+sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
+from kit import started
+from test_runtime import copy
+runtime = started({self.out!r})
+copy(runtime, "wide", place=(0, 0, 1, 1), count=5)
+runtime.stop()
+"""
+        done = subprocess.run([sys.executable, "-c", script], cwd=root, check=False, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("trap host-overread at PE (0, 0)", done.stderr)
+
     def test_a_missing_unblock_is_a_deadlock_with_a_reason(self):
         runtime = started(self.out)
         runtime.launch("forget", nonblock=True)
