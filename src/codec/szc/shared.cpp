@@ -17,6 +17,13 @@ namespace {
 
 volatile std::sig_atomic_t stop_asked = 0;
 
+// The element type that a raw file's name tells.
+std::optional<field::DType> TypeInName(std::string_view path) {
+  if (path.ends_with(".f32")) return field::DType::kF32;
+  if (path.ends_with(".f64") || path.ends_with(".d64")) return field::DType::kF64;
+  return std::nullopt;
+}
+
 bool IsRaw(const field::FieldSpec& spec) { return spec.kind == field::FieldSpec::Kind::kRaw; }
 
 }  // namespace
@@ -34,9 +41,15 @@ Result<field::Field> LoadInput(const std::string& input, const std::string& dtyp
     SZARENA_TRY(shape, field::ParseDims(dims));
   }
   if (IsRaw(*spec)) {
+    const auto named = spec->dtype ? spec->dtype : TypeInName(spec->path);
+    if (wanted && named && *wanted != *named) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  fmt::format("'{}' is named as {}, but --dtype says {}: leave --dtype out, or "
+                              "write '{}:dtype={}' where the name is wrong",
+                              input, field::DTypeName(*named), dtype, spec->path, dtype));
+    }
     if (wanted) spec->dtype = wanted;
-    if (!spec->dtype && !spec->path.ends_with(".f32") && !spec->path.ends_with(".f64") &&
-        !spec->path.ends_with(".d64")) {
+    if (!spec->dtype && !named) {
       return Fail(ErrorCode::kInvalidArgument,
                   fmt::format("'{}' does not say its element type: give --dtype f32 or --dtype f64",
                               input));

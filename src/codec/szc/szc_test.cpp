@@ -157,6 +157,7 @@ TEST_F(Szc, RefusesBoundsWithoutMeaning) {
 TEST_F(Szc, BadInputNamesFileAndRemedy) {
   const auto odd = Write("odd.f32", std::vector<char>(10));
   const auto bin = Write("a.bin", Waves<float>(10));
+  const auto named = Write("named.f32", Waves<float>(10));
   const auto empty = Write("empty.szc", std::vector<char>());
   const auto foreign = Write("foreign.szc", std::vector<char>(1000, 'x'));
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
@@ -167,6 +168,8 @@ TEST_F(Szc, BadInputNamesFileAndRemedy) {
         "--dims", "3,4"},
        "a.bin"},
       {{"compress", bin, "-o", Path("o"), "--codec", "szp", "--abs", "1", "--dtype", "i16"}, "i16"},
+      {{"compress", named, "-o", Path("o"), "--codec", "szp", "--abs", "1", "--dtype", "f64"},
+       "named as f32"},
       {{"compress", bin, "-o", Path("o"), "--codec", "zip", "--abs", "1", "--dtype", "f32"}, "zip"},
       {{"compress", bin, "-o", Path("o"), "--codec", "szx", "--mode", "plain", "--abs", "1",
         "--dtype", "f32"},
@@ -185,7 +188,7 @@ TEST_F(Szc, BadInputNamesFileAndRemedy) {
     EXPECT_THAT(outcome.err, HasSubstr(expected));
     EXPECT_EQ(outcome.out, "");
   }
-  EXPECT_EQ(FilesInFolder(), 4U);
+  EXPECT_EQ(FilesInFolder(), 5U);
 }
 
 TEST_F(Szc, DamagedFilesAreRefusedAndLeaveTheOutputAlone) {
