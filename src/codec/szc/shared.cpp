@@ -45,8 +45,8 @@ Result<field::Field> LoadInput(const std::string& input, const std::string& dtyp
     if (wanted && named && *wanted != *named) {
       return Fail(ErrorCode::kInvalidArgument,
                   fmt::format("'{}' is named as {}, but --dtype says {}: leave --dtype out, or "
-                              "write '{}:dtype={}' where the name is wrong",
-                              input, field::DTypeName(*named), dtype, spec->path, dtype));
+                              "give the file another name where that is wrong",
+                              input, field::DTypeName(*named), dtype));
     }
     if (wanted) spec->dtype = wanted;
     if (!spec->dtype && !named) {
