@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "bytecode/program.h"
@@ -33,6 +34,7 @@ class ClassState : public UnitExtension {
   };
   std::array<std::optional<BoundTask>, bytecode::kTaskIdCount> shared_ids;   // data, local and (without a table of their own) control tasks
   std::array<std::optional<BoundTask>, bytecode::kTaskIdCount> control_ids;  // control tasks
+  std::unordered_map<const Global*, uint32_t> export_ids;  // of what @export_symbol was called for, by whatever name
   std::vector<Span> export_spans;  // parallel to CodeClass::exports
   Span control_table_span;
 

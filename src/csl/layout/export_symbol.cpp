@@ -112,6 +112,7 @@ Operand ExportSymbol(BuiltinCall& call) {
     BindPointer(call, *global, binding);
   }
   exports.push_back(binding);
+  state.export_ids.emplace(global, binding.export_id);
   state.export_spans.push_back(call.span);
   return Void(call);
 }
@@ -127,10 +128,14 @@ Operand HasExportedTensors(BuiltinCall& call) {
 Operand GetSymbolId(BuiltinCall& call) {
   Global* global = NamedGlobal(call, call.args[0]);
   if (global == nullptr) return Operand::Error();
+  const ClassState& state = ClassState::Of(call.eval.unit());
+  const TypeId u16 = call.eval.types().u16();
+  if (const auto found = state.export_ids.find(global); found != state.export_ids.end()) return Operand::Of(MakeInt(u16, found->second));
+  // Not exported yet: then under its own name.
   std::string_view name = call.eval.TextOf(global->name);
-  const auto& names = ClassState::Of(call.eval.unit()).layout.names;
+  const auto& names = state.layout.names;
   for (size_t i = 0; i < names.size(); ++i) {
-    if (names[i].name == name) return Operand::Of(MakeInt(call.eval.types().u16(), static_cast<Int128>(i)));
+    if (names[i].name == name) return Operand::Of(MakeInt(u16, static_cast<Int128>(i)));
   }
   return call.eval.Report(DiagKind::kSymbolNotNamed, call.span, name, "", call.eval.NameOf(global->type));
 }
