@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// csl_cost PROGRAM.csl...: what the cost model says a program takes, for both architectures. Without arguments: the table of accuracy.def.
+// csl_cost PROGRAM.csl...: what the cost model says a program takes, for both architectures.
+// Without arguments: the table of accuracy.def.
 #include <fmt/format.h>
 
 #include "cost_programs.h"

@@ -24,13 +24,18 @@ Result<uint64_t> CyclesOf(const std::string& path, const std::string& arch) {
   const std::string text = all.str();
   const std::string mark = "//--- layout\n";
   const size_t cut = text.find(mark);
-  if (cut == std::string::npos) return Fail(ErrorCode::kInvalidArgument, fmt::format("'{}' has no line //--- layout", path));
-  const fs::path dir = fs::temp_directory_path() / fmt::format("szarena_cost_{}_{}_{}", getpid(), fs::path(path).stem().string(), arch);
+  if (cut == std::string::npos)
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("'{}' has no line //--- layout", path));
+  const fs::path dir =
+      fs::temp_directory_path() /
+      fmt::format("szarena_cost_{}_{}_{}", getpid(), fs::path(path).stem().string(), arch);
   fs::create_directories(dir);
   std::ofstream(dir / "pe.csl") << text.substr(0, cut);
   std::ofstream(dir / "layout.csl") << text.substr(cut + mark.size());
-  fs::copy_file(fs::path(path).parent_path() / "stopwatch.csl", dir / "stopwatch.csl", fs::copy_options::overwrite_existing);
-  SZARENA_TRY(const auto options, csl::ParseOptions({(dir / "layout.csl").string(), "--arch=" + arch}));
+  fs::copy_file(fs::path(path).parent_path() / "stopwatch.csl", dir / "stopwatch.csl",
+                fs::copy_options::overwrite_existing);
+  SZARENA_TRY(const auto options,
+              csl::ParseOptions({(dir / "layout.csl").string(), "--arch=" + arch}));
   csl::Outcome outcome = csl::Compile(options, {});
   fs::remove_all(dir);
   if (!outcome.program) return Fail(ErrorCode::kInvalidArgument, outcome.messages);

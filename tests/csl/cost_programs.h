@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles and runs the programs of tests/csl/cost: PE code, a line "//--- layout", the layout. Each measures itself into `cycles`.
+// Compiles and runs the programs of tests/csl/cost: PE code, a line "//--- layout", the layout.
+// Each measures itself into `cycles`.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of accuracy.def are those that the programs give, and docs/csl/cost-model.md shows them.
+// The figures of accuracy.def are those that the programs give, and docs/csl/cost-model.md shows
+// them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,13 +22,24 @@ class CostModel : public ::testing::TestWithParam<size_t> {};
 
 TEST_P(CostModel, GivesTheFigureOfTheTable) {
   const Accuracy& row = fabric::AccuracyTable()[GetParam()];
-  const auto cycles = CyclesOf(std::string(SZARENA_SOURCE_DIR "/tests/csl/cost/") + row.program + ".csl", row.arch == bytecode::Arch::kWse2 ? "wse2" : "wse3");
+  const auto cycles =
+      CyclesOf(std::string(SZARENA_SOURCE_DIR "/tests/csl/cost/") + row.program + ".csl",
+               row.arch == bytecode::Arch::kWse2 ? "wse2" : "wse3");
   ASSERT_TRUE(cycles) << cycles.error().ToString();
-  EXPECT_EQ(*cycles, row.ours) << row.program << ": when the cost model changed for a sourced reason, write the new figure into src/fabric/model/accuracy.def "
-                               << "and the new table (cslc --print-cost-model) into docs/csl/cost-model.md";
+  EXPECT_EQ(*cycles, row.ours)
+      << row.program
+      << ": when the cost model changed for a sourced reason, write the new figure into "
+         "src/fabric/model/accuracy.def "
+      << "and the new table (cslc --print-cost-model) into docs/csl/cost-model.md";
 }
-INSTANTIATE_TEST_SUITE_P(Rows, CostModel, ::testing::Range<size_t>(0, fabric::AccuracyTable().size()),
-                         [](const auto& info) { return std::string(fabric::AccuracyTable()[info.param].program) + (fabric::AccuracyTable()[info.param].arch == bytecode::Arch::kWse2 ? "_wse2" : "_wse3"); });
+INSTANTIATE_TEST_SUITE_P(Rows, CostModel,
+                         ::testing::Range<size_t>(0, fabric::AccuracyTable().size()),
+                         [](const auto& info) {
+                           return std::string(fabric::AccuracyTable()[info.param].program) +
+                                  (fabric::AccuracyTable()[info.param].arch == bytecode::Arch::kWse2
+                                       ? "_wse2"
+                                       : "_wse3");
+                         });
 
 TEST(CostModelTable, NoProgramIsBothFittedAndHeldOut) {
   std::set<std::string> fitted;

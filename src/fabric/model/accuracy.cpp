@@ -9,7 +9,8 @@ namespace szarena::fabric {
 
 std::span<const Accuracy> AccuracyTable() {
   static constexpr Accuracy kRows[] = {
-#define ACCURACY(part, program, arch, published, ours, source) {Part::part, #program, bytecode::Arch::arch, published, ours, source},
+#define ACCURACY(part, program, arch, published, ours, source) \
+  {Part::part, #program, bytecode::Arch::arch, published, ours, source},
 #include "fabric/model/accuracy.def"
   };
   return kRows;
@@ -34,7 +35,10 @@ Spread SpreadOf(Part part) {
 
 std::string HeldOutError() {
   const Spread s = SpreadOf(Part::kHeldOut);
-  return fmt::format("estimated; on {} published counts held out from fitting the cost model is off by a factor of {:.2f} on average, {:.2f} at worst", s.rows, s.typical, s.worst);
+  return fmt::format(
+      "estimated; on {} published counts held out from fitting the cost model is off by a factor "
+      "of {:.2f} on average, {:.2f} at worst",
+      s.rows, s.typical, s.worst);
 }
 
 std::string PrintAccuracy() {
@@ -42,11 +46,16 @@ std::string PrintAccuracy() {
   static constexpr const char* kTitles[] = {"Fitting part", "Held-out part", "Formula (context)"};
   for (const Part part : {Part::kFitting, Part::kHeldOut, Part::kFormula}) {
     const Spread s = SpreadOf(part);
-    text += fmt::format("{}{}: {} counts, off by a factor of {:.2f} on average, {:.2f} at worst ({}).\n\n| program | arch | published | ours | ratio | source |\n|---|---|---:|---:|---:|---|\n",
-                        text.empty() ? "" : "\n", kTitles[static_cast<size_t>(part)], s.rows, s.typical, s.worst, s.worst_row->program);
+    text += fmt::format(
+        "{}{}: {} counts, off by a factor of {:.2f} on average, {:.2f} at worst ({}).\n\n| program "
+        "| arch | published | ours | ratio | source |\n|---|---|---:|---:|---:|---|\n",
+        text.empty() ? "" : "\n", kTitles[static_cast<size_t>(part)], s.rows, s.typical, s.worst,
+        s.worst_row->program);
     for (const Accuracy& a : AccuracyTable()) {
       if (a.part != part) continue;
-      text += fmt::format("| {} | {} | {} | {} | {:.2f} | {} |\n", a.program, a.arch == bytecode::Arch::kWse2 ? "wse2" : "wse3", a.published, a.ours, static_cast<double>(a.ours) / a.published, a.source);
+      text += fmt::format("| {} | {} | {} | {} | {:.2f} | {} |\n", a.program,
+                          a.arch == bytecode::Arch::kWse2 ? "wse2" : "wse3", a.published, a.ours,
+                          static_cast<double>(a.ours) / a.published, a.source);
     }
   }
   return text;

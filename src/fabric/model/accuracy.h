@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far the cost model is from published cycle counts (accuracy.def). To be printed beside every estimate.
+// How far the cost model is from published cycle counts (accuracy.def). To be printed beside every
+// estimate.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +15,16 @@ enum class Part : uint8_t { kFitting, kHeldOut, kFormula };
 
 struct Accuracy {
   Part part;
-  const char* program;       // tests/csl/cost/<program>.csl
+  const char* program;  // tests/csl/cost/<program>.csl
   bytecode::Arch arch;
-  uint32_t published;        // cycles
+  uint32_t published;  // cycles
   uint32_t ours;
   const char* source;
 };
 std::span<const Accuracy> AccuracyTable();
 
-// Over the rows of a part: the mean factor by which ours is off, exp(mean |ln(ours / published)|), and the largest.
+// Over the rows of a part: the mean factor by which ours is off, exp(mean |ln(ours / published)|),
+// and the largest.
 struct Spread {
   int rows = 0;
   double typical = 1;
@@ -31,7 +33,8 @@ struct Spread {
 };
 Spread SpreadOf(Part part);
 
-// "estimated; on 6 published counts held out from fitting the cost model is off by a factor of 1.47 on average, 2.03 at worst"
+// "estimated; on 6 published counts held out from fitting the cost model is off by a factor of 1.47
+// on average, 2.03 at worst"
 std::string HeldOutError();
 // The table in Markdown.
 std::string PrintAccuracy();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces of real runs: what is in them, that host threads do not change a byte, that cells and limits bound them, that bad files are refused.
+// Traces of real runs: what is in them, that host threads do not change a byte, that cells and
+// limits bound them, that bad files are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -18,7 +19,9 @@ using namespace testing;
 using ::testing::HasSubstr;
 using trace::LabelKind;
 
-std::string TempPath(const std::string& name) { return ::testing::TempDir() + "/szarena_trace_" + std::to_string(::getpid()) + "_" + name; }
+std::string TempPath(const std::string& name) {
+  return ::testing::TempDir() + "/szarena_trace_" + std::to_string(::getpid()) + "_" + name;
+}
 
 std::string Bytes(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -38,7 +41,8 @@ ProgramKit Chain(int width, int height, uint16_t words) {
     const uint16_t out = c->Dsd(FabOut(1, 9, words));
     const uint16_t in = c->Dsd(FabIn(1, 9, words));
     c->Task(TaskKind::kLocal, 20, c->Fn(c == &source ? "send" : "receive", [&](FunctionBuilder& b) {
-      DsdOpInfo op = c == &source ? MakeDsd(DsdOp::kMov16, At(out), {At(memory)}) : MakeDsd(DsdOp::kMov16, At(memory), {At(in)});
+      DsdOpInfo op = c == &source ? MakeDsd(DsdOp::kMov16, At(out), {At(memory)})
+                                  : MakeDsd(DsdOp::kMov16, At(memory), {At(in)});
       EmitDsd(b, *c, op);
     }));
     c->get().initially_active = 1ull << 20;
@@ -48,7 +52,9 @@ ProgramKit Chain(int width, int height, uint16_t words) {
     kit.Place(0, y, source);
     kit.Route(0, y, 9, {Direction::kRamp}, {Direction::kEast});
     for (int x = 1; x < width; ++x) {
-      kit.Route(x, y, 9, {Direction::kWest}, x + 1 < width ? std::initializer_list<Direction>{Direction::kRamp, Direction::kEast} : std::initializer_list<Direction>{Direction::kRamp});
+      kit.Route(x, y, 9, {Direction::kWest},
+                x + 1 < width ? std::initializer_list<Direction>{Direction::kRamp, Direction::kEast}
+                              : std::initializer_list<Direction>{Direction::kRamp});
     }
   }
   return kit;
@@ -66,7 +72,8 @@ Traced TraceOf(const ProgramKit& kit, int threads, const std::string& name) {
   options.trace = TempPath(name);
   Traced run;
   {
-    auto fabric = Fabric::Create(std::make_shared<const Program>(const_cast<ProgramKit&>(kit).get()), options);
+    auto fabric = Fabric::Create(
+        std::make_shared<const Program>(const_cast<ProgramKit&>(kit).get()), options);
     EXPECT_TRUE(fabric) << fabric.error().ToString();
     EXPECT_TRUE(std::filesystem::exists(options.trace + ".part"));
     auto idle = (*fabric)->RunUntilIdle();
@@ -115,7 +122,8 @@ TEST(Trace, HoldsTasksOperationsWaitsAndLinks) {
     if (t.labels[w.label].kind == LabelKind::kInputEmpty) total_waits += w.cycles;
   }
   EXPECT_EQ(total_waits, waits);  // every PE is recorded in detail here
-  // Links: 60 wavelets over each of three links and down three ramps, all on colour 9, in totals and in bins.
+  // Links: 60 wavelets over each of three links and down three ramps, all on colour 9, in totals
+  // and in bins.
   uint64_t hops = 0;
   for (const trace::LinkTotal& l : t.links) {
     EXPECT_EQ(l.wavelets, 60u);
@@ -180,7 +188,9 @@ TEST(Trace, SaysWhoWaitsWhenTheRunEnds) {
   EXPECT_EQ(t->open[0].x, 1u);
   EXPECT_THAT(t->open[0].text, HasSubstr("input queue 1 (colour 9) is empty"));
   size_t running = 0;  // the task that never ended is there too
-  for (const trace::Span& s : t->spans) running += s.lane == trace::kTaskLane && t->labels[s.label].text.starts_with("receive") && s.end == t->cycles;
+  for (const trace::Span& s : t->spans)
+    running += s.lane == trace::kTaskLane && t->labels[s.label].text.starts_with("receive") &&
+               s.end == t->cycles;
   EXPECT_EQ(running, 1u);
   uint64_t stalled = 0;
   for (const trace::Window& w : t->windows) {

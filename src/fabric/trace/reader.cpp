@@ -30,7 +30,9 @@ struct Cursor {
     bad = true;
     return 0;
   }
-  uint32_t Small(uint64_t below = uint64_t{1} << 32) { return static_cast<uint32_t>(Number(std::min(below, uint64_t{1} << 32))); }
+  uint32_t Small(uint64_t below = uint64_t{1} << 32) {
+    return static_cast<uint32_t>(Number(std::min(below, uint64_t{1} << 32)));
+  }
   std::string Text() {
     const uint64_t n = Number(bytes.size() + 1);
     if (bad || n > bytes.size()) {
@@ -48,15 +50,21 @@ struct Cursor {
 void ReadHeader(Cursor& c, Header& h) {
   h.program = c.Text();
   h.arch = c.Text();
-  for (uint32_t* v : {&h.width, &h.height, &h.clock_mhz, &h.block_width, &h.block_height, &h.cells_x, &h.cells_y, &h.spans_per_pe}) *v = c.Small();
-  const auto fits = [](uint32_t size, uint32_t block, uint32_t cells) { return size <= 0xffff && block > 0 && cells == (size + block - 1) / block; };
-  if (!fits(h.width, h.block_width, h.cells_x) || !fits(h.height, h.block_height, h.cells_y) || h.cells() > c.bytes.size()) {
+  for (uint32_t* v : {&h.width, &h.height, &h.clock_mhz, &h.block_width, &h.block_height,
+                      &h.cells_x, &h.cells_y, &h.spans_per_pe})
+    *v = c.Small();
+  const auto fits = [](uint32_t size, uint32_t block, uint32_t cells) {
+    return size <= 0xffff && block > 0 && cells == (size + block - 1) / block;
+  };
+  if (!fits(h.width, h.block_width, h.cells_x) || !fits(h.height, h.block_height, h.cells_y) ||
+      h.cells() > c.bytes.size()) {
     c.bad = true;
     return;
   }
   std::vector<std::string> names{"(no code)"};
   for (uint64_t n = c.Records(); n > 0 && !c.bad; --n) names.push_back(c.Text());
-  for (uint32_t i = 0; i < h.cells() && !c.bad; ++i) h.class_of_cell.push_back(names[c.Small(names.size())]);
+  for (uint32_t i = 0; i < h.cells() && !c.bad; ++i)
+    h.class_of_cell.push_back(names[c.Small(names.size())]);
 }
 
 void ReadBins(Cursor& c, Trace& t) {
@@ -80,7 +88,8 @@ void ReadBins(Cursor& c, Trace& t) {
     at += c.Number(cells * w.bins * 160 - at);
     const uint64_t wavelets = c.Number();
     const uint64_t place = at / 160;
-    w.links.push_back({static_cast<uint32_t>(place % cells), w.begin + place / cells * w.width, static_cast<uint8_t>(at / 32 % 5), static_cast<uint8_t>(at % 32), wavelets});
+    w.links.push_back({static_cast<uint32_t>(place % cells), w.begin + place / cells * w.width,
+                       static_cast<uint8_t>(at / 32 % 5), static_cast<uint8_t>(at % 32), wavelets});
   }
 }
 
@@ -88,28 +97,44 @@ void ReadBins(Cursor& c, Trace& t) {
 
 Result<Trace> Parse(std::string_view bytes) {
   constexpr size_t kStart = 12;
-  if (bytes.size() < kStart || bytes.substr(0, 8) != kMagic) return Fail(ErrorCode::kCorrupt, "no trace file: it does not begin with SZTRACE");
+  if (bytes.size() < kStart || bytes.substr(0, 8) != kMagic)
+    return Fail(ErrorCode::kCorrupt, "no trace file: it does not begin with SZTRACE");
   uint32_t version = 0;
   std::memcpy(&version, bytes.data() + 8, 4);
-  if (version != kVersion) return Fail(ErrorCode::kCorrupt, fmt::format("a trace of version {}, this program reads version {}: record it again", version, kVersion));
+  if (version != kVersion)
+    return Fail(ErrorCode::kCorrupt,
+                fmt::format("a trace of version {}, this program reads version {}: record it again",
+                            version, kVersion));
   Trace t;
   bool header = false;
   for (size_t at = kStart; at < bytes.size();) {
-    if (t.complete) return Fail(ErrorCode::kCorrupt, fmt::format("bytes follow the end of the trace at byte {}", at));
-    if (bytes.size() - at < 9) return Fail(ErrorCode::kCorrupt, fmt::format("the file is cut off in the head of a chunk at byte {}", at));
+    if (t.complete)
+      return Fail(ErrorCode::kCorrupt,
+                  fmt::format("bytes follow the end of the trace at byte {}", at));
+    if (bytes.size() - at < 9)
+      return Fail(ErrorCode::kCorrupt,
+                  fmt::format("the file is cut off in the head of a chunk at byte {}", at));
     const auto kind = static_cast<ChunkKind>(bytes[at]);
     uint32_t size = 0;
     uint32_t sum = 0;
     std::memcpy(&size, bytes.data() + at + 1, 4);
     std::memcpy(&sum, bytes.data() + at + 5, 4);
-    if (size > bytes.size() - at - 9) return Fail(ErrorCode::kCorrupt, fmt::format("the file is cut off in a chunk at byte {}", at));
+    if (size > bytes.size() - at - 9)
+      return Fail(ErrorCode::kCorrupt,
+                  fmt::format("the file is cut off in a chunk at byte {}", at));
     Cursor c{bytes.substr(at + 9, size)};
-    if (Fnv1a(c.bytes) != sum) return Fail(ErrorCode::kCorrupt, fmt::format("wrong checksum of the chunk at byte {}", at));
-    if (header == (kind == ChunkKind::kHeader)) return Fail(ErrorCode::kCorrupt, fmt::format("chunk of kind {} at byte {} where it must not stand", static_cast<int>(kind), at));
+    if (Fnv1a(c.bytes) != sum)
+      return Fail(ErrorCode::kCorrupt, fmt::format("wrong checksum of the chunk at byte {}", at));
+    if (header == (kind == ChunkKind::kHeader))
+      return Fail(ErrorCode::kCorrupt,
+                  fmt::format("chunk of kind {} at byte {} where it must not stand",
+                              static_cast<int>(kind), at));
     header = true;
     const uint64_t pes = uint64_t{t.header.width} * t.header.height;
     switch (kind) {
-      case ChunkKind::kHeader: ReadHeader(c, t.header); break;
+      case ChunkKind::kHeader:
+        ReadHeader(c, t.header);
+        break;
       case ChunkKind::kLabels:
         for (uint64_t n = c.Records(); n > 0 && !c.bad; --n) {
           Label l;
@@ -134,7 +159,9 @@ Result<Trace> Parse(std::string_view bytes) {
         }
         break;
       }
-      case ChunkKind::kBins: ReadBins(c, t); break;
+      case ChunkKind::kBins:
+        ReadBins(c, t);
+        break;
       case ChunkKind::kLinks:
         for (uint64_t n = c.Records(); n > 0 && !c.bad; --n) {
           LinkTotal l;
@@ -192,9 +219,14 @@ Result<Trace> Parse(std::string_view bytes) {
         t.dropped_spans = c.Number();
         t.complete = true;
         break;
-      default: return Fail(ErrorCode::kCorrupt, fmt::format("chunk of unknown kind {} at byte {}", static_cast<int>(kind), at));
+      default:
+        return Fail(ErrorCode::kCorrupt,
+                    fmt::format("chunk of unknown kind {} at byte {}", static_cast<int>(kind), at));
     }
-    if (c.bad || !c.bytes.empty()) return Fail(ErrorCode::kCorrupt, fmt::format("the chunk of kind {} at byte {} does not hold what it should", static_cast<int>(kind), at));
+    if (c.bad || !c.bytes.empty())
+      return Fail(ErrorCode::kCorrupt,
+                  fmt::format("the chunk of kind {} at byte {} does not hold what it should",
+                              static_cast<int>(kind), at));
     at += 9 + size;
   }
   if (!header) return Fail(ErrorCode::kCorrupt, "the trace is empty");
@@ -210,7 +242,8 @@ Result<Trace> Read(const std::string& path) {
   std::stringstream all;
   all << in.rdbuf();
   auto t = Parse(all.view());
-  if (!t) return WithContext(std::move(t).error(), fmt::format("while reading the trace '{}'", path));
+  if (!t)
+    return WithContext(std::move(t).error(), fmt::format("while reading the trace '{}'", path));
   return t;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a trace while the fabric runs: a Lane for each host thread collects, the Recorder writes a chunk whenever a window of time is over.
-// Memory and file stay bounded: big fabrics are summed over cells (blocks of PEs), long runs over bins that double in width, and
-// details (spans) are kept for one PE of each cell, up to a limit. The file is the same for any number of host threads.
+// Writes a trace while the fabric runs: a Lane for each host thread collects, the Recorder writes a
+// chunk whenever a window of time is over. Memory and file stay bounded: big fabrics are summed
+// over cells (blocks of PEs), long runs over bins that double in width, and details (spans) are
+// kept for one PE of each cell, up to a limit. The file is the same for any number of host threads.
 #pragma once
 
 #include <array>
@@ -27,7 +28,7 @@ struct Key {
   uint32_t function = bytecode::kNoIndex;
   uint32_t pc = 0;
   LabelKind kind = LabelKind::kTask;
-  uint8_t detail = 0;   // RunKind, DsdOp, or number of the queue, FIFO or microthread
+  uint8_t detail = 0;  // RunKind, DsdOp, or number of the queue, FIFO or microthread
   uint8_t color = 0xff;
   auto operator<=>(const Key&) const = default;
 };
@@ -38,13 +39,17 @@ struct Layout {
   uint32_t block_width = 1, block_height = 1;
   uint32_t cells_x = 0, cells_y = 0;
   uint32_t spans_per_pe = 0;
-  uint32_t bins_per_level = 0;           // then the bins double in width
+  uint32_t bins_per_level = 0;  // then the bins double in width
   uint64_t window_begin = 0;
   uint64_t bin_width = 1;
   static constexpr uint32_t kBins = 32;  // bins of a window
   uint64_t window_end() const { return window_begin + bin_width * kBins; }
-  uint32_t CellOf(uint32_t pe) const { return pe / width / block_height * cells_x + pe % width / block_width; }
-  bool IsDetailed(uint32_t pe) const { return pe / width % block_height == 0 && pe % width % block_width == 0; }
+  uint32_t CellOf(uint32_t pe) const {
+    return pe / width / block_height * cells_x + pe % width / block_width;
+  }
+  bool IsDetailed(uint32_t pe) const {
+    return pe / width % block_height == 0 && pe % width % block_width == 0;
+  }
 };
 
 struct RawSpan {
@@ -60,11 +65,13 @@ class Lane {
  public:
   // A wavelet left PE `pe`'s router on `color` to the directions in `tx`, in the present cycle.
   void Hop(uint32_t pe, uint32_t color, uint32_t tx);
-  // The main thread ran from cycle `begin` to pe.main_ready; `task` is the function at the bottom of its stack.
+  // The main thread ran from cycle `begin` to pe.main_ready; `task` is the function at the bottom
+  // of its stack.
   void Ran(const Pe& pe, uint64_t begin, const bytecode::Function* task);
   // A task that has not ended when the run does.
   void StillRuns(const Pe& pe, uint64_t end);
-  // The state of a PE's operations and waits at the end of cycle t. To be called in each cycle in which the PE is visited.
+  // The state of a PE's operations and waits at the end of cycle t. To be called in each cycle in
+  // which the PE is visited.
   void Visit(const Pe& pe, uint64_t t);
 
  private:
@@ -73,7 +80,7 @@ class Lane {
     uint8_t lane = 0;
     bool waits = false;
     uint64_t since = 0;
-    uint64_t mark = 0;        // counted up to here
+    uint64_t mark = 0;  // counted up to here
     uint64_t wait_since = 0;
     Key operation;
     Key reason;
@@ -82,9 +89,18 @@ class Lane {
     std::vector<Slot> slots;
     uint32_t spans = 0;
   };
-  struct Later { uint32_t cell; Activity activity; uint64_t begin, end; };
-  struct Total { uint64_t cycles = 0, count = 0; };
-  struct LinkCount { std::array<uint32_t, 5> wavelets = {}; std::array<uint32_t, 5> colors = {}; };
+  struct Later {
+    uint32_t cell;
+    Activity activity;
+    uint64_t begin, end;
+  };
+  struct Total {
+    uint64_t cycles = 0, count = 0;
+  };
+  struct LinkCount {
+    std::array<uint32_t, 5> wavelets = {};
+    std::array<uint32_t, 5> colors = {};
+  };
 
   void Count(uint32_t cell, Activity activity, uint64_t begin, uint64_t end);
   void AddTask(const Pe& pe, const bytecode::Function* task, uint64_t end);
@@ -98,11 +114,12 @@ class Lane {
   const Layout* layout_ = nullptr;
   const bytecode::Program* program_ = nullptr;
   uint32_t first_ = 0;
-  uint32_t bin_ = 0;                                       // of the present cycle
+  uint32_t bin_ = 0;  // of the present cycle
   std::vector<std::unique_ptr<PeTrace>> pes_;
-  std::vector<LinkCount> links_;                           // a PE
+  std::vector<LinkCount> links_;                             // a PE
   std::vector<std::array<uint32_t, kActivities>> activity_;  // bin * cells + cell
-  std::unordered_map<uint64_t, uint32_t> link_bins_;       // ((bin * cells + cell) * 5 + direction) * 32 + colour
+  std::unordered_map<uint64_t, uint32_t>
+      link_bins_;  // ((bin * cells + cell) * 5 + direction) * 32 + colour
   std::vector<Later> later_;
   std::vector<RawSpan> spans_;
   std::map<Key, Total> waits_;
@@ -111,8 +128,12 @@ class Lane {
 
 class Recorder {
  public:
-  // Begins `path`.part, which becomes `path` in Finish. `first_of_lane`: first PE of each host thread.
-  static Result<std::unique_ptr<Recorder>> Create(const std::string& path, const bytecode::Program& program, const CostModel& cost, const std::vector<uint32_t>& first_of_lane);
+  // Begins `path`.part, which becomes `path` in Finish. `first_of_lane`: first PE of each host
+  // thread.
+  static Result<std::unique_ptr<Recorder>> Create(const std::string& path,
+                                                  const bytecode::Program& program,
+                                                  const CostModel& cost,
+                                                  const std::vector<uint32_t>& first_of_lane);
   ~Recorder();
   Lane& lane(size_t i) { return lanes_[i]; }
   // Before cycle `now` is stepped.

@@ -13,7 +13,8 @@ namespace {
 constexpr const char* kUsage =
     "usage: csl-view TRACE [-o FILE.html]\n"
     "\n"
-    "Makes one HTML page of a trace of the simulated fabric: the PEs over time, links by colour, each PE's timeline, what it waits for.\n"
+    "Makes one HTML page of a trace of the simulated fabric: the PEs over time, links by colour, "
+    "each PE's timeline, what it waits for.\n"
     "  -o FILE.html   where to write it (default: TRACE.html)\n"
     "Record a trace with cs_python --trace=FILE, or with SZARENA_TRACE=FILE in the environment.\n";
 }
@@ -48,8 +49,15 @@ int main(int argc, char** argv) {
   };
   const auto t = fabric::trace::Read(input);
   if (!t) return fail(t.error());
-  if (!t->complete) std::fprintf(stderr, "csl-view: warning: '%s' is the trace of a run that was cut short; its end is missing\n", input.c_str());
-  if (auto written = WriteFileAtomically(output, fabric::view::MakePage(*t)); !written) return fail(written.error());
-  std::printf("csl-view: %s: %u x %u PEs, %llu cycles, written to %s\n", input.c_str(), t->header.width, t->header.height, static_cast<unsigned long long>(t->cycles), output.c_str());
+  if (!t->complete)
+    std::fprintf(
+        stderr,
+        "csl-view: warning: '%s' is the trace of a run that was cut short; its end is missing\n",
+        input.c_str());
+  if (auto written = WriteFileAtomically(output, fabric::view::MakePage(*t)); !written)
+    return fail(written.error());
+  std::printf("csl-view: %s: %u x %u PEs, %llu cycles, written to %s\n", input.c_str(),
+              t->header.width, t->header.height, static_cast<unsigned long long>(t->cycles),
+              output.c_str());
   return 0;
 }

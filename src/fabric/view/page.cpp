@@ -15,24 +15,30 @@ namespace szarena::fabric::view {
 using namespace trace;
 namespace {
 
-constexpr uint64_t kPixels = 6'000'000;   // bytes of frames in a page
-constexpr size_t kMaxSpans = 200'000;     // in a page
-constexpr size_t kMaxRows = 200;          // of a table
+constexpr uint64_t kPixels = 6'000'000;  // bytes of frames in a page
+constexpr size_t kMaxSpans = 200'000;    // in a page
+constexpr size_t kMaxRows = 200;         // of a table
 
 std::string Base64(const std::vector<uint8_t>& bytes) {
-  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  static constexpr char kDigits[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
   out.reserve((bytes.size() + 2) / 3 * 4);
   for (size_t i = 0; i < bytes.size(); i += 3) {
-    const uint32_t n = static_cast<uint32_t>(bytes[i] << 16) | static_cast<uint32_t>(i + 1 < bytes.size() ? bytes[i + 1] << 8 : 0) | (i + 2 < bytes.size() ? bytes[i + 2] : 0);
-    out += {kDigits[n >> 18], kDigits[n >> 12 & 63], i + 1 < bytes.size() ? kDigits[n >> 6 & 63] : '=', i + 2 < bytes.size() ? kDigits[n & 63] : '='};
+    const uint32_t n = static_cast<uint32_t>(bytes[i] << 16) |
+                       static_cast<uint32_t>(i + 1 < bytes.size() ? bytes[i + 1] << 8 : 0) |
+                       (i + 2 < bytes.size() ? bytes[i + 2] : 0);
+    out +=
+        {kDigits[n >> 18], kDigits[n >> 12 & 63], i + 1 < bytes.size() ? kDigits[n >> 6 & 63] : '=',
+         i + 2 < bytes.size() ? kDigits[n & 63] : '='};
   }
   return out;
 }
 
 // Spreads `amount` over the frames that [begin, begin + length) touches.
 template <typename Add>
-void Spread(uint64_t begin, uint64_t length, double frame_width, uint32_t frames, double amount, Add add) {
+void Spread(uint64_t begin, uint64_t length, double frame_width, uint32_t frames, double amount,
+            Add add) {
   const double b = static_cast<double>(begin) / frame_width;
   const double e = static_cast<double>(begin + length) / frame_width;
   const double scale = amount / (e - b);
@@ -54,14 +60,16 @@ std::string PageData(const Trace& t, uint32_t max_frames) {
   const Header& h = t.header;
   const size_t cells = h.cells();
   const uint64_t cycles = std::max<uint64_t>(t.cycles, 1);
-  const auto frames = static_cast<uint32_t>(std::min<uint64_t>({cycles, max_frames, std::max<uint64_t>(32, kPixels / (cells * 14))}));
+  const auto frames = static_cast<uint32_t>(
+      std::min<uint64_t>({cycles, max_frames, std::max<uint64_t>(32, kPixels / (cells * 14))}));
   const double frame_width = static_cast<double>(cycles) / frames;
   // How many PEs a cell has: less at the edges.
   std::vector<double> pes(cells);
   for (size_t c = 0; c < cells; ++c) {
     const auto x = static_cast<uint32_t>(c % h.cells_x) * h.block_width;
     const auto y = static_cast<uint32_t>(c / h.cells_x) * h.block_height;
-    pes[c] = static_cast<double>(std::min(h.block_width, h.width - x)) * std::min(h.block_height, h.height - y);
+    pes[c] = static_cast<double>(std::min(h.block_width, h.width - x)) *
+             std::min(h.block_height, h.height - y);
   }
   std::vector<float> activity(size_t{frames} * cells * kActivities);
   std::vector<float> link(size_t{frames} * cells * 5);
@@ -72,25 +80,30 @@ std::string PageData(const Trace& t, uint32_t max_frames) {
     for (const BinActivity& b : w.activity) {
       for (size_t k = 0; k < kActivities; ++k) {
         if (b.cycles[k] == 0) continue;
-        Spread(b.begin, w.width, frame_width, frames, static_cast<double>(b.cycles[k]), [&](uint32_t f, double part) {
-          activity[(size_t{f} * cells + b.cell) * kActivities + k] += static_cast<float>(part);
-          total[size_t{f} * kActivities + k] += part;
-        });
+        Spread(b.begin, w.width, frame_width, frames, static_cast<double>(b.cycles[k]),
+               [&](uint32_t f, double part) {
+                 activity[(size_t{f} * cells + b.cell) * kActivities + k] +=
+                     static_cast<float>(part);
+                 total[size_t{f} * kActivities + k] += part;
+               });
       }
     }
     for (const BinLink& l : w.links) {
       color_total[l.color] += static_cast<double>(l.wavelets);
-      Spread(l.begin, w.width, frame_width, frames, static_cast<double>(l.wavelets), [&](uint32_t f, double part) {
-        const size_t at = (size_t{f} * cells + l.cell) * 5 + l.direction;
-        link[at] += static_cast<float>(part);
-        by_color[at * 32 + l.color] += part;
-      });
+      Spread(l.begin, w.width, frame_width, frames, static_cast<double>(l.wavelets),
+             [&](uint32_t f, double part) {
+               const size_t at = (size_t{f} * cells + l.cell) * 5 + l.direction;
+               link[at] += static_cast<float>(part);
+               by_color[at * 32 + l.color] += part;
+             });
     }
   }
   std::vector<uint8_t> activity_bytes(activity.size());
-  for (size_t i = 0; i < activity.size(); ++i) activity_bytes[i] = Scaled(activity[i] / (frame_width * pes[i / kActivities % cells]));
+  for (size_t i = 0; i < activity.size(); ++i)
+    activity_bytes[i] = Scaled(activity[i] / (frame_width * pes[i / kActivities % cells]));
   std::vector<uint8_t> link_bytes(link.size());
-  for (size_t i = 0; i < link.size(); ++i) link_bytes[i] = Scaled(link[i] / (frame_width * pes[i / 5 % cells]));
+  for (size_t i = 0; i < link.size(); ++i)
+    link_bytes[i] = Scaled(link[i] / (frame_width * pes[i / 5 % cells]));
   std::vector<uint8_t> color_bytes(link.size(), 0xff);
   std::vector<float> best(link.size());
   for (const auto& [key, n] : by_color) {
@@ -130,11 +143,13 @@ std::string PageData(const Trace& t, uint32_t max_frames) {
     if (color_total[c] > 0) j["colorTotals"].push_back({c, color_total[c]});
   }
   j["labels"] = json::array();
-  for (const Label& l : t.labels) j["labels"].push_back({static_cast<int>(l.kind), l.text, l.file, l.line, l.color});
+  for (const Label& l : t.labels)
+    j["labels"].push_back({static_cast<int>(l.kind), l.text, l.file, l.line, l.color});
   // Spans: as many a PE as the page can carry.
   std::map<uint32_t, size_t> taken;
   for (const Span& s : t.spans) ++taken[s.pe];
-  const size_t quota = t.spans.size() <= kMaxSpans ? t.spans.size() : kMaxSpans / std::max<size_t>(taken.size(), 1);
+  const size_t quota =
+      t.spans.size() <= kMaxSpans ? t.spans.size() : kMaxSpans / std::max<size_t>(taken.size(), 1);
   taken.clear();
   uint64_t left_out = t.dropped_spans;
   json spans = json::array();
@@ -143,7 +158,9 @@ std::string PageData(const Trace& t, uint32_t max_frames) {
       ++left_out;
       continue;
     }
-    for (const uint64_t v : {uint64_t{s.pe}, uint64_t{s.lane}, uint64_t{s.label}, s.begin, s.end - s.begin}) spans.push_back(v);
+    for (const uint64_t v :
+         {uint64_t{s.pe}, uint64_t{s.lane}, uint64_t{s.label}, s.begin, s.end - s.begin})
+      spans.push_back(v);
   }
   j["spans"] = std::move(spans);
   j["leftOut"] = left_out;
@@ -156,24 +173,30 @@ std::string PageData(const Trace& t, uint32_t max_frames) {
   std::map<std::tuple<std::string, std::string, uint32_t>, WaitTotal> reasons;
   for (const WaitTotal& w : t.waits) {
     const Label& l = t.labels[w.label];
-    WaitTotal& sum = reasons.try_emplace({l.text, l.file, l.line}, WaitTotal{w.label, 0, 0}).first->second;
+    WaitTotal& sum =
+        reasons.try_emplace({l.text, l.file, l.line}, WaitTotal{w.label, 0, 0}).first->second;
     sum.cycles += w.cycles;
     sum.count += w.count;
   }
   std::vector<WaitTotal> waits;
   for (const auto& [key, sum] : reasons) waits.push_back(sum);
-  std::stable_sort(waits.begin(), waits.end(), [](const WaitTotal& a, const WaitTotal& b) { return a.cycles > b.cycles; });
+  std::stable_sort(waits.begin(), waits.end(),
+                   [](const WaitTotal& a, const WaitTotal& b) { return a.cycles > b.cycles; });
   j["waits"] = json::array();
-  for (size_t i = 0; i < std::min(waits.size(), kMaxRows); ++i) j["waits"].push_back({waits[i].label, waits[i].cycles, waits[i].count});
+  for (size_t i = 0; i < std::min(waits.size(), kMaxRows); ++i)
+    j["waits"].push_back({waits[i].label, waits[i].cycles, waits[i].count});
   j["traps"] = json::array();
-  for (size_t i = 0; i < std::min(t.traps.size(), kMaxRows); ++i) j["traps"].push_back({t.traps[i].cycle, t.traps[i].x, t.traps[i].y, t.traps[i].count, t.traps[i].text});
+  for (size_t i = 0; i < std::min(t.traps.size(), kMaxRows); ++i)
+    j["traps"].push_back(
+        {t.traps[i].cycle, t.traps[i].x, t.traps[i].y, t.traps[i].count, t.traps[i].text});
   j["host"] = json::array();
   for (size_t i = 0; i < std::min(t.host.size(), kMaxRows); ++i) {
     const HostNote& n = t.host[i];
     j["host"].push_back({n.what, n.x, n.y, n.width, n.height, n.begin, n.end, n.done});
   }
   j["open"] = json::array();
-  for (size_t i = 0; i < std::min(t.open.size(), kMaxRows); ++i) j["open"].push_back({t.open[i].x, t.open[i].y, t.open[i].since, t.open[i].pes, t.open[i].text});
+  for (size_t i = 0; i < std::min(t.open.size(), kMaxRows); ++i)
+    j["open"].push_back({t.open[i].x, t.open[i].y, t.open[i].since, t.open[i].pes, t.open[i].text});
   j["rows"] = {t.links.size(), waits.size(), t.traps.size(), t.host.size(), t.open.size()};
   return j.dump(-1, ' ', true, json::error_handler_t::replace);
 }
@@ -185,8 +208,10 @@ std::string MakePage(const Trace& trace) {
   std::string safe;
   safe.reserve(data.size());
   for (const char c : data) {  // no text of a program can end the script element
-    if (c == '<') safe += "\\u003c";
-    else safe += c;
+    if (c == '<')
+      safe += "\\u003c";
+    else
+      safe += c;
   }
   page.replace(page.find(kPlace), kPlace.size(), safe);
   return page;

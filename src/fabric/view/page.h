@@ -10,7 +10,8 @@ namespace szarena::fabric::view {
 
 extern const char* const kPage;  // the page with a place for the data (page.html)
 
-// The data the page draws, as JSON: the trace in at most `max_frames` stretches of time of equal length.
+// The data the page draws, as JSON: the trace in at most `max_frames` stretches of time of equal
+// length.
 std::string PageData(const trace::Trace& trace, uint32_t max_frames = 240);
 std::string MakePage(const trace::Trace& trace);
 

@@ -61,9 +61,13 @@ TEST(Page, TheBusiestColourOfALinkIsShown) {
   // Frame 8, cell 0, EAST: byte (8 * 1 + 0) * 5 of the colours.
   const std::string text = j["colors"];
   const size_t at = 40;
-  const auto value = [](char c) { return static_cast<int>(std::string("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/").find(c)); };
+  const auto value = [](char c) {
+    return static_cast<int>(
+        std::string("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/").find(c));
+  };
   const size_t group = at / 3 * 4;
-  const int bits = value(text[group]) << 18 | value(text[group + 1]) << 12 | value(text[group + 2]) << 6 | value(text[group + 3]);
+  const int bits = value(text[group]) << 18 | value(text[group + 1]) << 12 |
+                   value(text[group + 2]) << 6 | value(text[group + 3]);
   EXPECT_EQ(bits >> (16 - 8 * (at % 3)) & 255, 5);
 }
 
