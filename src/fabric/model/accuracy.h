@@ -33,8 +33,8 @@ struct Spread {
 };
 Spread SpreadOf(Part part);
 
-// "estimated; on 6 published counts held out from fitting the cost model is off by a factor of 1.47
-// on average, 2.03 at worst"
+// One clause: "estimated; on N published counts held out from fitting the cost model is off by a
+// factor of F on average, W at worst".
 std::string HeldOutError();
 // The table in Markdown.
 std::string PrintAccuracy();
