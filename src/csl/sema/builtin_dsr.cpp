@@ -103,7 +103,6 @@ Operand Load(BuiltinCall& call, size_t dsd_index) {
   if (call.args.size() > dsd_index + 1) {
     Settings settings(eval, call.args[dsd_index + 1], "the settings of @load_to_dsr");
     load.save_address = settings.Bool("save_address", false);
-    load.single_step = settings.Bool("single_step", false);
     const auto done = [slot](bytecode::CodeClass& c) -> bytecode::Signal& {
       return c.dsr_inits[slot].load.settings.on_done;
     };

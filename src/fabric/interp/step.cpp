@@ -193,6 +193,11 @@ void Finish(Core& core, Pe& pe, DsdState& s, bool by_control, bool value) {
 
 enum class Step : uint8_t { kMoved, kStuck };
 
+// Does an operation end where a FIFO with this action is empty or full? Else it waits.
+bool EndsAtFifo(FifoAction action, bool async) {
+  return action == FifoAction::kTerminate || (!async && action != FifoAction::kSuspend);
+}
+
 // One element, or a SIMD group where no queue is involved.
 Step StepOne(Core& core, Pe& pe, DsdState& s) {
   const Place place{s.function, s.pc};
@@ -213,7 +218,7 @@ Step StepOne(Core& core, Pe& pe, DsdState& s) {
         if (pe.cls->code->fifos[s.dest.fifo].full_action == FifoAction::kFault) {
           core.around->Report(pe, TrapKind::kFifoFault, core.now, s.function, s.pc, fmt::format("FIFO '{}' is full", pe.cls->code->fifos[s.dest.fifo].name));
         }
-        if (!s.async) {
+        if (EndsAtFifo(pe.cls->code->fifos[s.dest.fifo].full_action, s.async)) {
           Finish(core, pe, s, false, false);
           return Step::kMoved;
         }
@@ -229,7 +234,7 @@ Step StepOne(Core& core, Pe& pe, DsdState& s) {
           if (pe.cls->code->fifos[s.src[i].fifo].empty_action == FifoAction::kFault) {
             core.around->Report(pe, TrapKind::kFifoFault, core.now, s.function, s.pc, fmt::format("FIFO '{}' is empty", pe.cls->code->fifos[s.src[i].fifo].name));
           }
-          if (!s.async) {
+          if (EndsAtFifo(pe.cls->code->fifos[s.src[i].fifo].empty_action, s.async)) {
             Finish(core, pe, s, false, false);
             return Step::kMoved;
           }
