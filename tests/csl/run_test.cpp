@@ -26,6 +26,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <set>
@@ -260,6 +261,61 @@ std::vector<std::string> Files(const std::string& folder) {
   return files;
 }
 
+// The programs of src/csl/testdata/run without their comments.
+std::string CodeOfPrograms() {
+  std::string code;
+  for (const std::string& path : Files("run")) {
+    std::istringstream lines(ReadFile(path).text);
+    for (std::string line; std::getline(lines, line);) code += line.substr(0, line.find("//")) + "\n";
+  }
+  return code;
+}
+
+// The words that follow `mark`: builtins after '@', fields after '.'.
+std::set<std::string> WordsAfter(char mark, const std::string& text) {
+  std::set<std::string> words;
+  for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
+    size_t end = at + 1;
+    while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_')) ++end;
+    if (end > at + 1) words.insert(text.substr(at + 1, end - at - 1));
+  }
+  return words;
+}
+
+// The code in backticks of the reference of builtins, and the form of a colour's configuration.
+std::string CodeOfReference() {
+  const auto read = [](const char* name) {
+    std::ifstream in(std::string(SZARENA_SOURCE_DIR "/docs/csl/") + name);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const std::string builtins = read("builtins.md");
+  std::string code;
+  for (size_t at = builtins.find('`'); at != std::string::npos;) {
+    const size_t end = builtins.find('`', at + 1);
+    code += builtins.substr(at + 1, end - at - 1) + "\n";
+    at = end == std::string::npos ? end : builtins.find('`', end + 1);
+  }
+  const std::string language = read("language.md");
+  const size_t config = language.find("\n    .{ .routes"), last = language.find(".teardown", config);
+  return code + language.substr(config, language.find('\n', last) - config);
+}
+
+// Each field of settings and descriptors that the reference names is used by a program that runs.
+TEST(CslRunCoverage, EveryField) {
+  std::set<std::string> documented;
+  for (const std::string& word : WordsAfter('.', CodeOfReference())) {
+    if (std::isalpha(static_cast<unsigned char>(word[0])) != 0) documented.insert(word);
+  }
+  documented.erase("json");               // of a file's name
+  documented.erase("csl");
+  documented.erase("control_transform");  // not modelled: a program that has it is stopped, tests of the fabric
+  const std::set<std::string> used = WordsAfter('.', CodeOfPrograms());
+  EXPECT_GT(documented.size(), 50u);
+  for (const std::string& word : documented) {
+    EXPECT_TRUE(used.contains(word)) << "." << word << " is used by no program of src/csl/testdata/run";
+  }
+}
+
 // Each builtin is used by a program that runs, but for those that only other tests can reach.
 TEST(CslRunCoverage, EveryBuiltin) {
   const std::set<std::string_view> elsewhere = {
@@ -269,18 +325,7 @@ TEST(CslRunCoverage, EveryBuiltin) {
       "export_name",                  // layout block: in the `//@ layout` lines
       "set_rectangle", "set_tile_code", "set_color_config",  // in every layout that this test writes
   };
-  std::set<std::string> used;
-  for (const std::string& path : Files("run")) {
-    std::istringstream lines(ReadFile(path).text);
-    for (std::string line; std::getline(lines, line);) {
-      line = line.substr(0, line.find("//"));
-      for (size_t at = line.find('@'); at != std::string::npos; at = line.find('@', at + 1)) {
-        size_t end = at + 1;
-        while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) != 0 || line[end] == '_')) ++end;
-        used.insert(line.substr(at + 1, end - at - 1));
-      }
-    }
-  }
+  const std::set<std::string> used = WordsAfter('@', CodeOfPrograms());
   csl::BuiltinTable table;
   csl::AddLayoutBuiltins(table);
   for (const std::string_view name : table.Names()) {
