@@ -3,7 +3,8 @@
 //
 // Address space of a PE, 16-bit byte addresses:
 //   [0, kSramBytes)                 SRAM: globals from the bottom, then the stack from CodeClass::stack_base upwards
-//   [kDescriptorBase, 0x10000)      descriptor space: globals of DSD types, then the descriptor stack
+//   [kDescriptorBase, kRegisterBase) descriptor space: globals of DSD types, then the descriptor stack
+//   [kRegisterBase, 0x10000)        configuration registers (fabric/sim/registers.cpp): loads and stores of 16 bits
 // Bools take a byte (0 or 1); colours, task ids, queues, directions, pointers and function pointers are u16;
 // a function pointer is the index in CodeClass::functions. Alignment is 2 for everything of 2 bytes and more.
 #pragma once
@@ -21,6 +22,7 @@ namespace szarena::bytecode {
 
 inline constexpr uint32_t kSramBytes = 48 * 1024;
 inline constexpr uint32_t kDescriptorBase = 0xC000;
+inline constexpr uint32_t kRegisterBase = 0xFE00;
 inline constexpr int kColorCount = 24;
 inline constexpr int kTaskIdCount = 64;
 inline constexpr int kTeardownTaskId = 29;

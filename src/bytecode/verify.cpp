@@ -52,7 +52,7 @@ struct Checker {
       case OperandKind::kDescriptor: case OperandKind::kPointer: return Register(o.value);
       case OperandKind::kScalar: return scalars ? Register(o.value) : Status(Bad("a scalar cannot be written"));
       case OperandKind::kDescriptorConst:
-        if (o.value + kDescriptorBytes > 0x10000u) return Bad("descriptor address out of range");
+        if (o.value + kDescriptorBytes > kRegisterBase) return Bad("descriptor address out of range");
         return {};
       case OperandKind::kDsr: return DsrOk(o.value);
       case OperandKind::kFifo: return Index("FIFO", o.value, cls.fifos.size());
@@ -211,7 +211,7 @@ struct Checker {
     }
     for (const Segment& s : cls.image) {
       const uint64_t end = uint64_t{s.address} + s.bytes.size();
-      if (end > 0x10000 || (s.address < kDescriptorBase && end > kDescriptorBase)) return Bad("an initialised segment reaches beyond the memory");
+      if (end > kRegisterBase || (s.address < kDescriptorBase && end > kDescriptorBase)) return Bad("an initialised segment reaches beyond the memory");
     }
     if (cls.stack_base > kSramBytes) return Bad("the stack begins beyond the memory");
     if (cls.descriptor_stack_base < kDescriptorBase) return Bad("the descriptor stack begins below descriptor space");
@@ -242,7 +242,7 @@ struct Checker {
       if (e.is_function) SZARENA_TRY_VOID(FunctionIndex(e.function));
     }
     for (const Symbol& s : cls.symbols) {
-      if (s.address + uint64_t{s.size} > 0x10000) return Bad(fmt::format("symbol '{}' reaches beyond the memory", s.name));
+      if (s.address + uint64_t{s.size} > kRegisterBase) return Bad(fmt::format("symbol '{}' reaches beyond the memory", s.name));
     }
     return {};
   }

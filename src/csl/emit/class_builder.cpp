@@ -22,7 +22,7 @@ std::optional<uint16_t> ClassBuilder::Allocate(const std::string& name, const st
                                                uint32_t bytes, uint32_t align,
                                                bool in_descriptor_space) {
   uint32_t& next = in_descriptor_space ? next_descriptor_ : next_;
-  const uint32_t limit = in_descriptor_space ? 0x10000 : bytecode::kSramBytes;
+  const uint32_t limit = in_descriptor_space ? bytecode::kRegisterBase : bytecode::kSramBytes;
   // Vectors begin in the first of the 8 memory banks. (A public program also negates a few elements behind a short array and back:
   // harmless where the padding is.)
   constexpr uint32_t kBankRow = 16;

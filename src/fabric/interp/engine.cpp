@@ -70,6 +70,7 @@ bool SetDescriptor(Core& core, Pe& pe, OperandState& o, const Descriptor& d, boo
   switch (d.kind) {
     case DsdKind::kMem1d: case DsdKind::kMem4d: case DsdKind::kCircbuf:
       if (d.rank < 1 || d.rank > 4 || (d.kind == DsdKind::kCircbuf && d.wrap == 0)) return bad(TrapKind::kBadDescriptor, "a damaged descriptor");
+      if (d.base >= kRegisterBase) return bad(TrapKind::kRawRegister, fmt::format("a DSD at 0x{:04x}, among the configuration registers", d.base));
       o.cls = OperandClass::kMemory;
       o.d.elem_size = o.size;  // strides count elements of the operation, not of the array: docs/csl/decisions.md
       return true;
@@ -153,6 +154,10 @@ bool MakeOperand(Core& core, Pe& pe, const Operand& operand, char letter, bool i
       o.d.elem_size = o.size;
       o.d.base = static_cast<uint16_t>(regs[operand.value]);
       o.d.extent = {0, 1, 1, 1};
+      if (o.d.base >= kRegisterBase) {
+        core.around->Report(pe, TrapKind::kRawRegister, core.now, place.function, place.pc, fmt::format("a DSD operation on 0x{:04x}, a configuration register", o.d.base));
+        return false;
+      }
       return true;
     case OperandKind::kDescriptor:
     case OperandKind::kDescriptorConst: {

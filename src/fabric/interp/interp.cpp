@@ -158,10 +158,25 @@ void RunMain(Core& core, Pe& pe) {
 // Memory access at `address`: alignment, then the written bits.
 #define CHECKED(address, T)                                                                                                          \
   if (sizeof(T) > 1 && (address & 1) != 0) [[unlikely]] FATAL(kMisaligned, fmt::format("{} bytes at address 0x{:04x}", sizeof(T), address));
+// A configuration register instead of memory: others see it, so it happens in global order.
+#define REGISTER(T, write)                                                                                                           \
+  if (address >= kRegisterBase) [[unlikely]] {                                                                                       \
+    if (clock > core.now) AGAIN();                                                                                                   \
+    auto value = static_cast<uint16_t>(A);                                                                                           \
+    std::string why = sizeof(T) == 2 ? core.around->Register(pe, address, write, value) : std::string("accesses of 16 bits only");   \
+    if (!why.empty()) FATAL(kRawRegister, fmt::format("{} of byte address 0x{:04x} (word 0x{:04x}): {}", write ? "a store" : "a load", address, address / 2, why)); \
+    if (!write) A = Up(static_cast<T>(value));                                                                                       \
+    DONE();                                                                                                                          \
+  }
+// Blocks and vectors reach no registers.
+#define NO_REGISTER(address, bytes)                                                                                                  \
+  if ((address) + (bytes) > kRegisterBase) [[unlikely]]                                                                              \
+    FATAL(kRawRegister, fmt::format("{} bytes at 0x{:04x} reach the configuration registers", bytes, address));
 #define LOAD1(label, T, ADDRESS)                                                                                                     \
   label : {                                                                                                                          \
     const uint32_t address = static_cast<uint32_t>(ADDRESS) & 0xffff;                                                                \
     CHECKED(address, T)                                                                                                              \
+    REGISTER(T, false)                                                                                                               \
     if (check && !memory.IsWritten(address, sizeof(T))) [[unlikely]]                                                                 \
       if (REPORT(kUninitialisedRead, fmt::format("a load from 0x{:04x}, which nobody wrote", address))) { pe.state = MainState::kHalted; goto leave; } \
     A = Up(memory.Read<T>(address));                                                                                                 \
@@ -171,6 +186,7 @@ void RunMain(Core& core, Pe& pe) {
   label : {                                                                   \
     const uint32_t address = static_cast<uint32_t>(ADDRESS) & 0xffff;         \
     CHECKED(address, T)                                                       \
+    REGISTER(T, true)                                                         \
     memory.Write<T>(address, As<T>(A));                                       \
   }                                                                           \
   DONE();
@@ -376,7 +392,7 @@ call: {
   const uint32_t window = frame->base + ip->a;
   const uint32_t sp = frame->sp + frame->function->frame_bytes;
   const uint32_t dsp = frame->dsp + frame->function->descriptor_frame_bytes;
-  if (t.frames.size() >= kMaxFrames || sp + callee.frame_bytes > kSramBytes || dsp + callee.descriptor_frame_bytes > 0x10000) {
+  if (t.frames.size() >= kMaxFrames || sp + callee.frame_bytes > kSramBytes || dsp + callee.descriptor_frame_bytes > kRegisterBase) {
     FATAL(kStackOverflow, fmt::format("call of '{}' at depth {} with the stack at 0x{:04x}", callee.name, t.frames.size(), sp));
   }
   if (t.regs.size() < window + callee.register_count) t.regs.resize(std::max<size_t>(window + callee.register_count, 2 * t.regs.size()));
@@ -415,20 +431,26 @@ l_FrameAddrD:
   A = frame->dsp + ip->bc();
   DONE();
 l_CopyMem:
+  NO_REGISTER(As<uint16_t>(A), uint32_t{ip->c})
+  NO_REGISTER(As<uint16_t>(B), uint32_t{ip->c})
   memory.Copy(As<uint16_t>(A), As<uint16_t>(B), ip->c);
   clock += As<uint16_t>(A) >= kDescriptorBase && As<uint16_t>(B) >= kDescriptorBase ? core.cost->descriptor_copy : BlockCycles(core, ip->c);
   DONE();
 l_CopyMemR: {
   const auto bytes = static_cast<uint32_t>(std::min<uint64_t>(C, 0xffff));
+  NO_REGISTER(As<uint16_t>(A), bytes)
+  NO_REGISTER(As<uint16_t>(B), bytes)
   memory.Copy(As<uint16_t>(A), As<uint16_t>(B), bytes);
   clock += BlockCycles(core, bytes);
   DONE();
 }
 l_ZeroMem:
+  NO_REGISTER(As<uint16_t>(A), ip->bc())
   memory.Fill(As<uint16_t>(A), 0, std::min(ip->bc(), 0x10000u));
   clock += BlockCycles(core, ip->bc());
   DONE();
 l_FillMem:
+  NO_REGISTER(As<uint16_t>(A), uint32_t{ip->c})
   memory.Fill(As<uint16_t>(A), As<uint8_t>(B), ip->c);
   clock += BlockCycles(core, ip->c);
   DONE();

@@ -89,6 +89,7 @@ struct Tile final : Surroundings {
   bool Report(Pe& pe, TrapKind kind, uint64_t cycle, uint32_t function, uint32_t pc, std::string detail) override;
   void WakeRouter(Pe& pe, uint64_t at) override;
   uint64_t RouterNative(Pe& pe, bytecode::Native native, const uint64_t* args) override;
+  std::string Register(Pe& pe, uint32_t address, bool write, uint16_t& value) override;
   void CommandDone(Pe& pe, uint64_t cycle) override;
   uint32_t SymbolValue(Pe& pe, uint32_t export_id) override;
   void PrintLine(Pe& pe, std::string line) override;

@@ -43,6 +43,7 @@ class LonePe final : public Surroundings {
   }
   void WakeRouter(Pe&, uint64_t) override {}
   uint64_t RouterNative(Pe&, Native, const uint64_t*) override { return 77; }
+  std::string Register(Pe&, uint32_t, bool, uint16_t&) override { return "no router"; }
   void CommandDone(Pe&, uint64_t) override {}
   uint32_t SymbolValue(Pe&, uint32_t id) override { return 1000 + id; }
   void PrintLine(Pe&, std::string line) override { lines.push_back(std::move(line)); }
