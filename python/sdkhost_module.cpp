@@ -138,6 +138,9 @@ PYBIND11_MODULE(_sdkhost, m) {
         }
         for (const auto& trap : r.get().traps()) py::print("cs_python:", trap.ToString(), py::arg("file") = py::module_::import("sys").attr("stderr"));
         for (const auto& line : r.get().fabric().printed()) py::print(line);
+        if (std::getenv("SZARENA_CYCLES") != nullptr) {
+          py::print("cs_python: the fabric ran", r.get().fabric().now(), "cycles", py::arg("file") = py::module_::import("sys").attr("stderr"));
+        }
         Check(status);
       })
       .def("symbol_id", [](PyRuntime& r, const std::string& name) { return Take(r.get().SymbolId(name)); })

@@ -16,15 +16,23 @@ void ActivateId(Core& core, Pe& pe, uint32_t id) {
   }
 }
 
-void BlockId(Core&, Pe& pe, uint32_t id, TargetKind kind) {
+void BlockId(Core& core, Pe& pe, uint32_t id, TargetKind kind) {
   const uint64_t bit = uint64_t{1} << (id & 63);
-  if (kind == TargetKind::kMicrothread) return;  // pauses nothing here: a microthread is paused by its queue
+  if (kind == TargetKind::kMicrothread) {
+    Comm& comm = CommOf(core, pe);
+    comm.blocked = static_cast<uint8_t>(comm.blocked | 1u << (id & 7));
+    return;
+  }
   pe.blocked |= bit;
 }
 
 void UnblockId(Core&, Pe& pe, uint32_t id, TargetKind kind) {
   const uint64_t bit = uint64_t{1} << (id & 63);
-  if (kind == TargetKind::kMicrothread) return;
+  if (kind == TargetKind::kMicrothread) {
+    Comm& comm = CommOf(core, pe);
+    comm.blocked = static_cast<uint8_t>(comm.blocked & ~(1u << (id & 7)));
+    return;
+  }
   pe.blocked &= ~bit;
   pe.control_enabled |= bit;
 }

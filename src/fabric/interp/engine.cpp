@@ -88,6 +88,7 @@ bool SetDescriptor(Core& core, Pe& pe, OperandState& o, const Descriptor& d, boo
       break;
     default: return bad(TrapKind::kBadDescriptor, "the operand is no DSD: was it ever assigned?");
   }
+  if (d.control_transform) return bad(TrapKind::kUnsupported, "a DSD with control_transform: what the transformation does to a wavelet is not documented");
   if (o.queue >= 8 || (is_dest && static_cast<int>(o.queue) >= core.cost->OutputQueues())) {
     return bad(TrapKind::kBadQueue, is_dest ? fmt::format("output queue {} does not exist", o.queue) : fmt::format("input queue {} does not exist", o.queue));
   }
@@ -489,7 +490,21 @@ StartResult StartDsd(Core& core, Pe& pe, const DsdOpInfo& info, const uint64_t* 
   }
   Comm& comm = CommOf(core, pe);
   s.live = true;
+  const auto check_queues = [&] {
+    for (int i = 0; i < s.source_count; ++i) {
+      if (s.src[i].cls != OperandClass::kFabIn) continue;
+      for (const DsdState& other : comm.ops) {
+        if (!other.live) continue;
+        for (int k = 0; k < other.source_count; ++k) {
+          if (other.src[k].cls == OperandClass::kFabIn && other.src[k].queue == s.src[i].queue) {
+            core.around->Report(pe, TrapKind::kQueueConflict, core.now, place.function, place.pc, fmt::format("two operations read input queue {}", s.src[i].queue));
+          }
+        }
+      }
+    }
+  };
   if (!s.async) {
+    check_queues();
     s.slot = kMainSlot;
     s.result_register = result_register;
     comm.ops[kMainSlot] = s;
@@ -514,17 +529,7 @@ StartResult StartDsd(Core& core, Pe& pe, const DsdOpInfo& info, const uint64_t* 
     pe.wait_slot = static_cast<uint8_t>(slot);
     return {Started::kSlotBusy};
   }
-  for (int i = 0; i < s.source_count; ++i) {
-    if (s.src[i].cls != OperandClass::kFabIn) continue;
-    for (const DsdState& other : comm.ops) {
-      if (!other.live) continue;
-      for (int k = 0; k < other.source_count; ++k) {
-        if (other.src[k].cls == OperandClass::kFabIn && other.src[k].queue == s.src[i].queue) {
-          core.around->Report(pe, TrapKind::kQueueConflict, core.now, place.function, place.pc, fmt::format("two operations read input queue {}", s.src[i].queue));
-        }
-      }
-    }
-  }
+  check_queues();
   s.slot = static_cast<uint8_t>(slot);
   comm.ops[slot] = s;
   comm.live |= static_cast<uint16_t>(1u << slot);

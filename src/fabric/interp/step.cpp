@@ -277,6 +277,7 @@ bool StepOperations(Core& core, Pe& pe) {
   Comm* comm = pe.comm.get();
   if (comm == nullptr || comm->live == 0) return false;
   // One operation moves in a cycle: the main thread's own first, then high priority, then the others in turn.
+  const uint32_t runnable = comm->live & ~uint32_t{comm->blocked};
   const auto level = [&](uint32_t slot) {
     if (slot == kMainSlot) return 3;
     const Priority p = comm->ops[slot].settings.priority;
@@ -285,7 +286,7 @@ bool StepOperations(Core& core, Pe& pe) {
   for (int wanted = 4; wanted >= 1; --wanted) {
     for (uint32_t i = 0; i < 9; ++i) {
       const uint32_t slot = (comm->next_op + i) % 9;
-      if ((comm->live >> slot & 1) == 0 || level(slot) != wanted) continue;
+      if ((runnable >> slot & 1) == 0 || level(slot) != wanted) continue;
       if (StepOne(core, pe, comm->ops[slot]) == Step::kMoved) {
         comm->next_op = static_cast<uint8_t>((slot + 1) % 9);
         return true;

@@ -187,6 +187,7 @@ struct Comm {
   std::array<uint8_t, bytecode::kColorCount> queue_of_color;  // input queue, 0xff none
   std::array<DsdState, 9> ops;
   uint16_t live = 0;                     // bit a slot of ops
+  uint8_t blocked = 0;                   // bit a microthread: @block(ut_id), its operation stands still
   uint8_t next_op = 0;                   // round robin among ops
   uint8_t next_out = 0;                  // round robin among output queues at the ramp
 };

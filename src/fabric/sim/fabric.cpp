@@ -155,7 +155,6 @@ Result<std::unique_ptr<Fabric>> Fabric::Create(std::shared_ptr<const Program> pr
     tile->core.around = tile.get();
     tile->core.check_uninitialised = m.options.check_uninitialised;
     tile->outbox.resize(tile_count);
-    tile->wires.resize(tile_count);
     m.tiles.push_back(std::move(tile));
   }
   // Only PEs that begin by themselves get any state now: a task activated at compile time, or a load-time function.

@@ -97,8 +97,6 @@ class Fabric {
   // Over the edge of the rectangle. `control`: a bit a word, empty for none.
   Result<Ticket> SendInto(PortAddress port, std::vector<uint32_t> words, std::vector<bool> control = {});
   Result<Ticket> ReceiveFrom(PortAddress port, uint32_t count);
-  // A wire from one edge link to another, `latency` cycles long, with back-pressure: for regions that are not neighbours.
-  Result<void> Connect(PortAddress from, PortAddress to, uint32_t latency);
 
   // ---- running
   bool IsDone(Ticket ticket) const;

@@ -381,7 +381,6 @@ Result<Ticket> Fabric::ReceiveFrom(PortAddress port, uint32_t count) {
   const uint32_t id = static_cast<uint32_t>(port.y) * m.width + static_cast<uint32_t>(port.x);
   Tile& tile = m.TileOf(id);
   PortOut& out = tile.ports_out[PortKey(id, port.side, port.color)];
-  if (out.wired) return Fail(ErrorCode::kInvalidArgument, "the port is wired to another one");
   if (count > 0) {
     std::deque<uint32_t> arrived;
     arrived.swap(out.words);
@@ -390,25 +389,6 @@ Result<Ticket> Fabric::ReceiveFrom(PortAddress port, uint32_t count) {
   }
   if (port.side != Direction::kRamp) tile.WakeRouterId(id, m.now + 1);
   return m.TicketOf(c);
-}
-
-Result<void> Fabric::Connect(PortAddress from, PortAddress to, uint32_t latency) {
-  Impl& m = *impl_;
-  for (const PortAddress& p : {from, to}) {
-    SZARENA_TRY_VOID(m.CheckRegion({p.x, p.y, 1, 1}));
-    SZARENA_TRY_VOID(CheckColor(p.color));
-    uint32_t other = 0;
-    if (m.Neighbour(static_cast<uint32_t>(p.y) * m.width + static_cast<uint32_t>(p.x), p.side, other)) {
-      return Fail(ErrorCode::kInvalidArgument, fmt::format("PE ({}, {}) has a neighbour {}: wires join edges of the rectangle", p.x, p.y, DirectionName(p.side)));
-    }
-  }
-  const uint32_t id = static_cast<uint32_t>(from.y) * m.width + static_cast<uint32_t>(from.x);
-  PortOut& out = m.TileOf(id).ports_out[PortKey(id, from.side, from.color)];
-  out.wired = true;
-  out.to = to;
-  out.latency = std::max(latency, 1u);
-  m.TileOf(id).WakeRouterId(id, m.now + 1);
-  return {};
 }
 
 bool Fabric::IsDone(Ticket ticket) const { return impl_->commands[ticket].remaining.load() == 0; }

@@ -51,10 +51,6 @@ struct PortOut {
   struct Want { Command* command; size_t offset; uint32_t left; };
   std::deque<uint32_t> words;       // arrived, not yet asked for
   std::deque<Want> wants;
-  // A wire to another port: words go there instead.
-  bool wired = false;
-  PortAddress to;
-  uint32_t latency = 0;
 };
 constexpr uint64_t PortKey(uint32_t pe, bytecode::Direction side, uint8_t color) {
   return uint64_t{pe} << 8 | static_cast<uint64_t>(side) << 5 | color;
@@ -62,7 +58,6 @@ constexpr uint64_t PortKey(uint32_t pe, bytecode::Direction side, uint8_t color)
 
 struct PrintedLine { uint64_t cycle; uint32_t pe; std::string text; };
 struct Wake { uint64_t at; uint32_t id; uint8_t color; };          // router of another tile
-struct WireWord { uint64_t key; uint32_t pe; PortIn::Word word; }; // to a port of another (or this) tile
 
 struct Tile final : Surroundings {
   Fabric::Impl* fabric = nullptr;
@@ -75,7 +70,6 @@ struct Tile final : Surroundings {
   std::vector<uint32_t> routers_now;
   std::vector<uint32_t> pes_now;
   std::vector<std::vector<Wake>> outbox;      // a tile
-  std::vector<std::vector<WireWord>> wires;   // a tile
   std::unordered_map<uint64_t, PortIn> ports_in;
   std::unordered_map<uint64_t, PortOut> ports_out;
   std::unordered_map<uint32_t, std::vector<uint8_t>> host_in_of;  // colours with a PortIn at the ramp of a PE

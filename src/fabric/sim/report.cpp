@@ -108,6 +108,7 @@ std::string SignalEffect(const Pe& pe, const AsyncSettings& s) {
 // What a live operation waits for; empty where it could go on.
 std::string OperationWaits(const Core& core, const Pe& pe, const DsdState& s) {
   const Comm& comm = *pe.comm;
+  if (s.slot != kMainSlot && (comm.blocked >> s.slot & 1) != 0) return fmt::format("microthread {} is blocked: @unblock it", s.slot);
   const std::string done = s.infinite ? fmt::format("{} elements done, endless", s.done) : fmt::format("{} of {} elements done", s.done, s.length);
   for (int i = 0; i < s.source_count; ++i) {
     const OperandState& o = s.src[i];

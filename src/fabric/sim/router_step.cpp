@@ -222,13 +222,8 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
       if ((tx >> o & 1) == 0) continue;
       const auto direction = static_cast<Direction>(o);
       if (s.link[o] == nullptr) {
-        PortOut& port = ports_out[PortKey(id, direction, static_cast<uint8_t>(c))];
-        if (port.wired) {
-          const uint32_t to = static_cast<uint32_t>(port.to.y) * f.width + static_cast<uint32_t>(port.to.x);
-          wires[f.tile_of_row[static_cast<size_t>(port.to.y)]].push_back({PortKey(to, port.to.side, port.to.color), to, {forwarded, control, t + port.latency}});
-        } else if (!control) {  // control wavelets steer routers; the host gets data
-          Deliver(port, forwarded, t);
-        }
+        // Control wavelets steer routers; the host gets data.
+        if (!control) Deliver(ports_out[PortKey(id, direction, static_cast<uint8_t>(c))], forwarded, t);
       } else {
         s.link[o]->in[static_cast<size_t>(Opposite(direction))].Push(t32, {forwarded, control});
         uint32_t n = 0;

@@ -10,6 +10,7 @@
 namespace szarena::fabric {
 namespace {
 using namespace testing;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 constexpr auto kE = Direction::kEast;
@@ -272,6 +273,71 @@ TEST(BackPressure, NothingIsLostWhenTheReceiverIsSlow) {
   const auto log = Log(*f, 3, 0);
   ASSERT_EQ(log.size(), 30u);
   for (uint16_t k = 0; k < 30; ++k) EXPECT_EQ(log[k], k);
+}
+
+// Three PEs in a row; the one in the middle writes a register, sends a word on colour 6, and keeps what it reads back.
+ProgramKit Poking(uint16_t address, uint16_t value, Arch arch = Arch::kWse2) {
+  ProgramKit kit(3, 1, arch);
+  const bool wse3 = arch == Arch::kWse3;
+  ClassKit c = kit.AddClass("poker");
+  const uint16_t before = c.Words("before", {0});
+  const uint16_t after = c.Words("after", {0});
+  const uint16_t out = c.Dsd(FabOut(2, 6, 1));
+  c.Queue(true, 2, 6);
+  c.ExportFunction("main", c.Fn("main", [&](FunctionBuilder& b) {
+    const Reg r = b.NewReg();
+    b.Emit(Op::kLoadAbsU16, r, address);
+    b.Emit(Op::kStoreAbs16, r, before);
+    b.Emit(Op::kStoreAbs16, b.Const(value), address);
+    b.Emit(Op::kLoadAbsU16, r, address);
+    b.Emit(Op::kStoreAbs16, r, after);
+    EmitDsd(b, c, MakeDsd(DsdOp::kMov32, At(out), {Scalar(b.Const(7), ScalarType::kU32)}));
+    EmitUnblock(b);
+  }));
+  kit.Place(1, 0, c);
+  const ClassKit collector = Collector(kit, 6, wse3);
+  kit.Place(0, 0, collector);
+  kit.Place(2, 0, collector);
+  kit.Route(0, 0, 6, {kE}, {kR});
+  kit.Route(1, 0, 6, {kR}, {kE});
+  kit.Route(2, 0, 6, {kW}, {kR});
+  return kit;
+}
+
+uint16_t WordOf(Fabric& f, const std::string& name) {
+  const auto bytes = f.ReadSymbol(1, 0, name).value();
+  return static_cast<uint16_t>(bytes[0] | bytes[1] << 8);
+}
+
+TEST(Registers, RouteWordsReadAndChangeRoutes) {
+  // From the ramp: output east 0x2, west 0x1; input ramp 0x200.
+  auto f = Launch(Poking(0xfe40 + 12, 0x201));
+  EXPECT_EQ(WordOf(*f, "before"), 0x202);
+  EXPECT_EQ(WordOf(*f, "after"), 0x201);
+  EXPECT_THAT(Log(*f, 0, 0), ElementsAre(7));
+  EXPECT_TRUE(Log(*f, 2, 0).empty());
+}
+
+TEST(Registers, SwitchWordsReadAndChangePositions) {
+  // Position 1: output west; positions 2 and 3 invalid; now at position 1.
+  auto f = Launch(Poking(0xfe80 + 12, 0x2550));
+  EXPECT_EQ(WordOf(*f, "before"), 0x555);
+  EXPECT_EQ(WordOf(*f, "after"), 0x2550);
+  EXPECT_THAT(Log(*f, 0, 0), ElementsAre(7));
+  EXPECT_TRUE(Log(*f, 2, 0).empty());
+}
+
+TEST(Registers, WhatIsNotModelledIsATrapWithItsPlace) {
+  const auto message = [](const ProgramKit& kit) {
+    auto f = Fabric::Create(kit.Build(), {}).value();
+    EXPECT_TRUE(f->Launch(f->ExportId("main").value(), {}));
+    const auto r = f->RunUntilIdle();
+    return r ? std::string() : r.error().message;
+  };
+  EXPECT_THAT(message(Poking(0xff00, 0)), AllOf(HasSubstr("raw-register"), HasSubstr("0xff00"), HasSubstr("(1, 0)")));
+  EXPECT_THAT(message(Poking(0xfe40 + 12, 0x201, Arch::kWse3)), HasSubstr("raw-register"));
+  EXPECT_THAT(message(Poking(0xfe40 + 12, 0x1201)), HasSubstr("written back"));     // another pop mode
+  EXPECT_THAT(message(Poking(0xfe80 + 12, 0x556)), HasSubstr("direction code 6"));
 }
 
 TEST(Teardown, HandlerRunsAndExitLetsTrafficGoOn) {

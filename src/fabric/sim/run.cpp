@@ -52,22 +52,6 @@ void Tile::Merge() {
       WakeRouterId(w.id, w.at);
     }
     other->outbox[index].clear();
-    for (const WireWord& w : other->wires[index]) {
-      PortIn& port = ports_in[w.key];
-      const auto side = static_cast<Direction>(w.key >> 5 & 7);
-      const auto color = static_cast<uint8_t>(w.key & 31);
-      port.words.push_back(w.word);
-      if (side == Direction::kRamp) {
-        auto& list = host_in_of[w.pe];
-        if (std::find(list.begin(), list.end(), color) == list.end()) list.push_back(color);
-        WakePe(w.pe, w.word.ready);
-      } else {
-        auto& list = edge_ports[w.pe];
-        if (std::find(list.begin(), list.end(), std::pair(side, color)) == list.end()) list.emplace_back(side, color);
-        WakeRouterId(w.pe, w.word.ready);
-      }
-    }
-    other->wires[index].clear();
   }
 }
 

@@ -16,6 +16,7 @@ namespace {
 using namespace testing;
 using ::testing::ElementsAre;
 using ::testing::Each;
+using ::testing::HasSubstr;
 
 void RunOp(LonePe& pe, DsdOpInfo info) {
   const uint32_t f = pe.code().Fn("f", [&](FunctionBuilder& b) { EmitDsd(b, pe.code(), info); });
@@ -391,6 +392,178 @@ TEST(Fifo, SynchronousOperationsSayFalseWhenEmptyOrFull) {
   EXPECT_EQ(pe.Call(push), 0u);  // three of four went in
   EXPECT_EQ(pe.Call(pop), 0u);   // three came out
   EXPECT_THAT(pe.Words(o, 4), ElementsAre(1, 2, 3, 0));
+}
+
+// A FIFO of three 16-bit elements, tasks 9 (on_pop) and 10 (on_push), and functions that move `n` elements in or out.
+class FifoTest : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kPopped = uint64_t{1} << 9;
+  static constexpr uint64_t kPushed = uint64_t{1} << 10;
+  explicit FifoTest(Arch arch = Arch::kWse2) : pe(arch) {
+    FifoInfo fifo;
+    fifo.name = "q";
+    fifo.address = pe.code().Global("buffer", 6);
+    fifo.capacity = 3;
+    fifo.on_pop = {SignalKind::kActivate, false, 9};
+    fifo.on_push = {SignalKind::kActivate, false, 10};
+    pe.code().get().fifos.push_back(fifo);
+    const uint32_t nothing = pe.code().Fn("nothing", [](FunctionBuilder&) {});
+    pe.code().Task(TaskKind::kLocal, 9, nothing);
+    pe.code().Task(TaskKind::kLocal, 10, nothing);
+    a = pe.code().Words("a", {1, 2, 3, 4, 5, 6, 7, 8});
+    o = pe.code().Words("o", {0, 0, 0, 0, 0, 0, 0, 0});
+  }
+  DsdOpInfo PushOp(uint16_t n) { return MakeDsd(DsdOp::kMov16, Fifo(0), {At(pe.code().Dsd(Mem(a, n, 2)))}); }
+  DsdOpInfo PopOp(uint16_t n) { return MakeDsd(DsdOp::kMov16, At(pe.code().Dsd(Mem(o, n, 2))), {Fifo(0)}); }
+  static DsdOpInfo Async(DsdOpInfo op, uint8_t ut_id = 0xff) {
+    op.settings.async = true;
+    op.settings.ut_id = ut_id;
+    return op;
+  }
+  uint32_t Does(std::vector<DsdOpInfo> ops) {
+    return pe.code().Fn("does", [&](FunctionBuilder& b) {
+      for (const DsdOpInfo& op : ops) EmitDsd(b, pe.code(), op);
+    });
+  }
+  // Calls it, and returns which of the two tasks it activated.
+  uint64_t Activated(uint32_t function) {
+    pe.pe().active = 0;
+    pe.Call(function);
+    return pe.pe().active;
+  }
+  LonePe pe;
+  uint16_t a = 0;
+  uint16_t o = 0;
+};
+
+TEST_F(FifoTest, ActivatesOnlyAfterASideHasWaited) {
+  const uint32_t push2 = Does({PushOp(2)});
+  const uint32_t push1 = Does({PushOp(1)});
+  const uint32_t pop1 = Does({PopOp(1)});
+  const uint32_t pop3 = Does({PopOp(3)});
+  pe.Load();
+  EXPECT_EQ(Activated(push2), 0u);        // nobody found it empty before
+  EXPECT_EQ(Activated(pop1), 0u);         // nor full
+  EXPECT_EQ(Activated(push2), 0u);        // full now, but no push was refused
+  EXPECT_EQ(Activated(push1), 0u);        // this one is
+  EXPECT_EQ(Activated(pop1), kPopped);    // room again
+  EXPECT_EQ(Activated(pop1), 0u);         // said once
+  EXPECT_EQ(Activated(pop3), 0u);         // one comes out, then it is empty
+  EXPECT_EQ(Activated(push1), kPushed);
+  EXPECT_EQ(Activated(push1), 0u);
+}
+
+TEST_F(FifoTest, AsynchronousOperationsWaitForEachOther) {
+  DsdOpInfo pop = Async(PopOp(8));
+  pop.settings.on_done = {SignalKind::kActivate, false, 9};
+  const uint32_t both = Does({Async(PushOp(8)), pop});
+  pe.Load();
+  EXPECT_EQ(Activated(both) & kPopped, kPopped);
+  EXPECT_THAT(pe.Words(o, 8), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+  EXPECT_TRUE(pe.traps.empty());
+  EXPECT_EQ(pe.pe().fifos[0].count, 0);
+  // Alone it stays, with what has come so far.
+  const uint32_t three = Does({PushOp(3)});
+  const uint32_t wait = Does({Async(PopOp(4))});
+  pe.Load();
+  pe.Call(three);
+  pe.Call(wait);
+  EXPECT_EQ(std::popcount(pe.pe().comm->live), 1);
+  EXPECT_EQ(pe.pe().fifos[0].count, 0);
+}
+
+class Microthreads : public FifoTest {
+ protected:
+  Microthreads() : FifoTest(Arch::kWse3) {}
+};
+
+TEST_F(Microthreads, ABusyOneIsReportedAndTheMainThreadWaits) {
+  const uint32_t f = Does({PushOp(3), Async(PopOp(3), 5), Async(PushOp(2), 5)});
+  pe.Load();
+  pe.Call(f);
+  ASSERT_EQ(pe.traps.size(), 1u);
+  EXPECT_EQ(pe.traps[0].first, TrapKind::kMicrothreadConflict);
+  EXPECT_THAT(pe.traps[0].second, HasSubstr("microthread 5"));
+  EXPECT_THAT(pe.Words(o, 3), ElementsAre(1, 2, 3));
+  EXPECT_EQ(pe.pe().fifos[0].count, 2);
+}
+
+TEST_F(Microthreads, BlockedOnesStandStill) {
+  const auto set = [&](Op op) {
+    return pe.code().Fn("set", [&](FunctionBuilder& b) { b.Emit(op, 5, static_cast<uint16_t>(TargetKind::kMicrothread)); });
+  };
+  const uint32_t block = set(Op::kBlock);
+  const uint32_t unblock = set(Op::kUnblock);
+  const uint32_t move = Does({PushOp(3), Async(PopOp(3), 5)});
+  pe.Load();
+  pe.Call(block);
+  pe.Call(move);
+  EXPECT_EQ(pe.pe().fifos[0].count, 3);
+  pe.Call(unblock);
+  EXPECT_EQ(pe.pe().fifos[0].count, 0);
+  EXPECT_THAT(pe.Words(o, 3), ElementsAre(1, 2, 3));
+}
+
+TEST_F(Microthreads, TwoReadersOfOneQueueAreReported) {
+  const uint16_t in = pe.code().Dsd(FabIn(2, 4, 3));
+  pe.code().Queue(false, 2, 4);
+  const auto read = [&] { return MakeDsd(DsdOp::kMov16, At(pe.code().Dsd(Mem(o, 3, 2))), {At(in)}); };
+  for (const bool second_waits : {false, true}) {  // a microthread, or the main thread itself
+    const uint32_t f = Does({Async(read(), 1), second_waits ? read() : Async(read(), 3)});
+    pe.Load();
+    pe.traps.clear();
+    pe.Call(f);
+    ASSERT_EQ(pe.traps.size(), 1u);
+    EXPECT_EQ(pe.traps[0].first, TrapKind::kQueueConflict);
+    EXPECT_THAT(pe.traps[0].second, HasSubstr("input queue 2"));
+  }
+}
+
+TEST(Queues, AnotherColourWhileWaveletsWaitIsReported) {
+  LonePe pe;
+  const uint16_t o = pe.code().Words("o", {0});
+  const uint16_t in = pe.code().Dsd(FabIn(2, 5, 1));
+  pe.code().Queue(false, 2, 4);
+  const uint32_t f = pe.code().Fn("f", [&](FunctionBuilder& b) { EmitDsd(b, pe.code(), MakeDsd(DsdOp::kMov16, At(pe.code().Dsd(Mem(o, 1, 2))), {At(in)})); });
+  for (const bool waits : {false, true}) {
+    pe.Load();
+    pe.traps.clear();
+    if (waits) CommOf(pe.core(), pe.pe()).in[2].ring.push({7, 4, false, false, 0});
+    pe.Call(f);
+    ASSERT_EQ(pe.traps.size(), waits ? 1u : 0u);
+    if (waits) EXPECT_EQ(pe.traps[0].first, TrapKind::kQueueConflict);
+  }
+}
+
+TEST(Unsupported, ControlTransformIsATrap) {
+  LonePe pe;
+  Descriptor d = FabOut(2, 4, 1);
+  d.control_transform = true;
+  const uint16_t out = pe.code().Dsd(d);
+  const uint16_t a = pe.code().Words("a", {1});
+  const uint32_t f = pe.code().Fn("f", [&](FunctionBuilder& b) { EmitDsd(b, pe.code(), MakeDsd(DsdOp::kMov16, At(out), {At(pe.code().Dsd(Mem(a, 1, 2)))})); });
+  pe.Load();
+  pe.Call(f);
+  ASSERT_EQ(pe.traps.size(), 1u);
+  EXPECT_EQ(pe.traps[0].first, TrapKind::kUnsupported);
+}
+
+TEST(Registers, BlocksAndVectorsDoNotReachThem) {
+  LonePe pe;
+  const uint16_t a = pe.code().Words("a", {1, 2});
+  const uint32_t vector = pe.code().Fn("vector", [&](FunctionBuilder& b) {
+    EmitDsd(b, pe.code(), MakeDsd(DsdOp::kMov16, At(pe.code().Dsd(Mem(0xfe40, 2, 2))), {At(pe.code().Dsd(Mem(a, 2, 2)))}));
+  });
+  const uint32_t block = pe.code().Fn("block", [&](FunctionBuilder& b) { b.Emit(Op::kCopyMem, b.Const(0xfe40), b.Const(a), 4); });
+  const uint32_t word = pe.code().Fn("word", [&](FunctionBuilder& b) { b.Emit(Op::kStoreAbs32, b.Const(1), 0xfe40); });
+  for (const uint32_t f : {vector, block, word}) {
+    pe.Load();
+    pe.traps.clear();
+    pe.Call(f);
+    ASSERT_EQ(pe.traps.size(), 1u);
+    EXPECT_EQ(pe.traps[0].first, TrapKind::kRawRegister);
+    EXPECT_THAT(pe.traps[0].second, HasSubstr("0xfe40"));
+  }
 }
 
 TEST(Map, CallsTheFunctionForEachElement) {
