@@ -26,7 +26,7 @@ void BlockId(Core& core, Pe& pe, uint32_t id, TargetKind kind) {
   pe.blocked |= bit;
 }
 
-void UnblockId(Core&, Pe& pe, uint32_t id, TargetKind kind) {
+void UnblockId(Core& core, Pe& pe, uint32_t id, TargetKind kind) {
   const uint64_t bit = uint64_t{1} << (id & 63);
   if (kind == TargetKind::kMicrothread) {
     Comm& comm = CommOf(core, pe);

@@ -478,13 +478,15 @@ class Microthreads : public FifoTest {
 };
 
 TEST_F(Microthreads, ABusyOneIsReportedAndTheMainThreadWaits) {
-  const uint32_t f = Does({PushOp(3), Async(PopOp(3), 5), Async(PushOp(2), 5)});
+  const std::vector<uint16_t> values(400, 7);  // enough for many cycles
+  const DsdOpInfo copy = MakeDsd(DsdOp::kMov16, At(pe.code().Dsd(Mem(pe.code().Global("to", 800), 400, 2))), {At(pe.code().Dsd(Mem(pe.code().Words("from", values), 400, 2)))});
+  const uint32_t f = Does({Async(copy, 5), Async(PushOp(2), 5)});
   pe.Load();
   pe.Call(f);
   ASSERT_EQ(pe.traps.size(), 1u);
   EXPECT_EQ(pe.traps[0].first, TrapKind::kMicrothreadConflict);
   EXPECT_THAT(pe.traps[0].second, HasSubstr("microthread 5"));
-  EXPECT_THAT(pe.Words(o, 3), ElementsAre(1, 2, 3));
+  EXPECT_EQ(pe.pe().count.elements, 402u);
   EXPECT_EQ(pe.pe().fifos[0].count, 2);
 }
 
