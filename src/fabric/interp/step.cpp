@@ -100,6 +100,20 @@ uint32_t ReadOne(Core& core, Pe& pe, OperandState& o, Place place) {
   }
 }
 
+namespace {
+void Send(Core& core, Pe& pe, OperandState& o, uint32_t data, bool advance) {
+  QueueEntry e;
+  e.data = data;
+  e.color = o.color;
+  e.control = o.d.control;
+  e.advance = advance;
+  e.ready = core.now + core.cost->ramp_latency;
+  pe.comm->out[o.queue].ring.push(e);
+  ++pe.count.wavelets_out;
+  core.around->WakeRouter(pe, e.ready);
+}
+}  // namespace
+
 void WriteOne(Core& core, Pe& pe, OperandState& o, uint32_t value, bool last, uint16_t index) {
   switch (o.cls) {
     case OperandClass::kMemory:
@@ -134,16 +148,7 @@ void WriteOne(Core& core, Pe& pe, OperandState& o, uint32_t value, bool last, ui
       } else if (o.d.wavelet_index_offset) {
         data = (value & 0xffff) | static_cast<uint32_t>(index) << 16;
       }
-      OutputQueue& q = pe.comm->out[o.queue];
-      QueueEntry e;
-      e.data = data;
-      e.color = o.color;
-      e.control = o.d.control;
-      e.advance = last && o.d.advance_switch;
-      e.ready = core.now + core.cost->ramp_latency;
-      q.ring.push(e);
-      ++pe.count.wavelets_out;
-      core.around->WakeRouter(pe, e.ready);
+      Send(core, pe, o, data, last && o.d.advance_switch);
       return;
     }
     default: return;
@@ -170,6 +175,10 @@ void ZeroSources(Pe& pe, const DsdState& s) {
 
 void Finish(Core& core, Pe& pe, DsdState& s, bool by_control, bool value) {
   Comm& comm = *pe.comm;
+  if (s.dest.half_valid) {  // ended early, with half a wavelet to send
+    Send(core, pe, s.dest, s.dest.half, false);
+    s.dest.half_valid = false;
+  }
   s.live = false;
   comm.live &= static_cast<uint16_t>(~(1u << s.slot));
   SaveDsr(pe, s.dest);
@@ -197,6 +206,9 @@ enum class Step : uint8_t { kMoved, kStuck };
 bool EndsAtFifo(FifoAction action, bool async) {
   return action == FifoAction::kTerminate || (!async && action != FifoAction::kSuspend);
 }
+
+// May it end early? Half a wavelet that it has yet to send needs room.
+bool CanEnd(Core& core, Pe& pe, OperandState& dest) { return !dest.half_valid || CanWrite(core, pe, dest); }
 
 // One element, or a SIMD group where no queue is involved.
 Step StepOne(Core& core, Pe& pe, DsdState& s) {
@@ -235,6 +247,7 @@ Step StepOne(Core& core, Pe& pe, DsdState& s) {
             core.around->Report(pe, TrapKind::kFifoFault, core.now, s.function, s.pc, fmt::format("FIFO '{}' is empty", pe.cls->code->fifos[s.src[i].fifo].name));
           }
           if (EndsAtFifo(pe.cls->code->fifos[s.src[i].fifo].empty_action, s.async)) {
+            if (!CanEnd(core, pe, s.dest)) return result;
             Finish(core, pe, s, false, false);
             return Step::kMoved;
           }
@@ -250,6 +263,7 @@ Step StepOne(Core& core, Pe& pe, DsdState& s) {
         return Step::kMoved;
       }
       if (s.settings.on_control_terminate || s.settings.on_control.kind != SignalKind::kNone) {
+        if (!CanEnd(core, pe, s.dest)) return result;
         PopInput(core, pe, s.src[i].queue);
         Finish(core, pe, s, true, true);
         return Step::kMoved;
