@@ -86,7 +86,7 @@ MapStep PutMap(Core& core, Pe& pe, uint64_t value, uint64_t clock) {
   if (m.output.cls == OperandClass::kNone) return MapStep::kElement;
   if (IsVisible(m.output)) {
     if (clock > core.now) return MapStep::kLater;
-    if (!CanWrite(core, pe, m.output)) return MapStep::kWait;
+    if (!CanWrite(core, pe, m.output, m.done == m.length)) return MapStep::kWait;
   }
   WriteOne(core, pe, m.output, static_cast<uint32_t>(value), m.done == m.length, 0);
   return MapStep::kElement;

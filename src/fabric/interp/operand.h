@@ -20,7 +20,8 @@ void BindQueue(Core& core, Pe& pe, uint32_t queue, uint8_t color, Place place);
 // Element access of one operand in cycle core.now.
 enum class Ready : uint8_t { kYes, kNo, kControl };  // kControl: a control wavelet is at the head
 Ready CanRead(Core& core, Pe& pe, OperandState& o);
-bool CanWrite(Core& core, Pe& pe, const OperandState& o);
+// `last`: nothing follows, so half a wavelet is sent as it is.
+bool CanWrite(Core& core, Pe& pe, const OperandState& o, bool last);
 uint32_t ReadOne(Core& core, Pe& pe, OperandState& o, Place place);
 // `last`: of the operation. `index` goes to the high half where the DSD says so.
 void WriteOne(Core& core, Pe& pe, OperandState& o, uint32_t value, bool last, uint16_t index);

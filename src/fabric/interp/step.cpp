@@ -34,10 +34,10 @@ Ready CanRead(Core& core, Pe& pe, OperandState& o) {
   }
 }
 
-bool CanWrite(Core&, Pe& pe, const OperandState& o) {
+bool CanWrite(Core&, Pe& pe, const OperandState& o, bool last) {
   switch (o.cls) {
     case OperandClass::kFabOut: {
-      if (o.packed && !o.half_valid) return true;
+      if (o.packed && !o.half_valid && !last) return true;
       const OutputQueue& q = pe.comm->out[o.queue];
       return q.ring.size() < q.capacity;
     }
@@ -208,7 +208,7 @@ bool EndsAtFifo(FifoAction action, bool async) {
 }
 
 // May it end early? Half a wavelet that it has yet to send needs room.
-bool CanEnd(Core& core, Pe& pe, OperandState& dest) { return !dest.half_valid || CanWrite(core, pe, dest); }
+bool CanEnd(Core& core, Pe& pe, OperandState& dest) { return !dest.half_valid || CanWrite(core, pe, dest, true); }
 
 // One element, or a SIMD group where no queue is involved.
 Step StepOne(Core& core, Pe& pe, DsdState& s) {
@@ -224,7 +224,8 @@ Step StepOne(Core& core, Pe& pe, DsdState& s) {
   else if (s.dest.packed || s.src[0].packed) group = 2;
   Step result = Step::kStuck;
   for (uint32_t k = 0; k < group; ++k) {
-    if (!CanWrite(core, pe, s.dest)) {
+    const bool last = !s.infinite && s.done + 1 == s.length;
+    if (!CanWrite(core, pe, s.dest, last)) {
       if (s.dest.cls == OperandClass::kFifo) {
         FifoHitFull(pe, s.dest.fifo);
         if (pe.cls->code->fifos[s.dest.fifo].full_action == FifoAction::kFault) {
@@ -275,7 +276,6 @@ Step StepOne(Core& core, Pe& pe, DsdState& s) {
     result = Step::kMoved;
     if (s.op == DsdOp::kDfilt) return result;  // a data wavelet is dropped
     ++pe.count.elements;
-    const bool last = !s.infinite && s.done + 1 == s.length;
     WriteOne(core, pe, s.dest, Compute(s.op, core.program->fp16, v[0], v[1], v[2], s.carry), last, s.index);
     if (!s.infinite && ++s.done == s.length) {
       Finish(core, pe, s, false, true);
