@@ -321,7 +321,6 @@ TEST(CslRunCoverage, EveryBuiltin) {
   const std::set<std::string_view> elsewhere = {
       "host_stream",                  // for libraries only: the host's streams, tests of the host
       "native",                       // for libraries only: reached through <tile_config>, <time>
-      "get_config", "get_config_unchecked", "set_config", "set_config_unchecked",  // registers by address: tests of the fabric
       "export_name",                  // layout block: in the `//@ layout` lines
       "set_rectangle", "set_tile_code", "set_color_config",  // in every layout that this test writes
   };
