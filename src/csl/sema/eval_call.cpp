@@ -44,6 +44,10 @@ Operand Evaluator::Call(Operand callee, std::span<const ExprId> args, Span span,
 Operand Evaluator::CallFn(FnTemplate& fn, std::vector<Operand> args, std::vector<Span> spans,
                           Span span) {
   if (!CheckLimits(span)) return Operand::Error();
+  if (call_stack_.size() >= session().limits.call_depth) {
+    unit_.out_of_steps = true;
+    return Report(DiagKind::kRecursionLimit, span);
+  }
   const std::string_view name = TextOf(fn.name);
   const size_t wanted = fn.module->ast->Get(fn.node->params).size();
   if (fn.node->is_task) return Report(DiagKind::kCallOfTask, span, name);

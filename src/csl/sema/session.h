@@ -50,7 +50,8 @@ struct Target {
 // Limits that turn endless compile-time work into a diagnostic.
 struct Limits {
   uint64_t comptime_steps = 20'000'000;     // expressions evaluated by one evaluation
-  uint64_t stack_bytes = 5'000'000;         // of the compiler's own stack
+  uint64_t call_depth = 400;                // nested calls: the same for every build of the compiler
+  uint64_t stack_bytes = 5'000'000;         // of the compiler's own stack, where expressions nest instead
   uint64_t inlined_iterations = 50;         // of `inline for` and `inline while` (0: no limit)
   uint32_t instances_per_function = 1000;   // of one generic function
 };
