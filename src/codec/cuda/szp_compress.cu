@@ -13,6 +13,7 @@
 #include "codec/cuda/szp_tile.cuh"
 #include "codec/cuda/tile_io.cuh"
 #include "codec/cuda/workspace.h"
+#include "codec/szp/format.h"
 
 namespace szarena::codec::cuda {
 namespace {
@@ -20,7 +21,6 @@ namespace {
 struct CompressArgs {
   const unsigned char* values;
   uint64_t count;
-  uint64_t blocks;
   uint64_t rate_bytes;  // of the padded table
   unsigned char* payload;
   DeviceResult* result;
@@ -428,8 +428,7 @@ LaunchStatus SzpCompress(const void* values, uint64_t count, DType dtype, const 
   CompressArgs args{};
   args.values = static_cast<const unsigned char*>(values);
   args.count = count;
-  args.blocks = szp::BlockCount(count);
-  args.rate_bytes = CeilDiv(args.blocks, params.padding_blocks) * params.padding_blocks;
+  args.rate_bytes = szp::RateTableBytes(count, params).value();  // fits: the largest payload does
   args.payload = static_cast<unsigned char*>(payload);
   args.result = result;
   args.tiles = static_cast<uint32_t>(dtype == DType::kF32 ? TileCount<float>(count) : TileCount<double>(count));

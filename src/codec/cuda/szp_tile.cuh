@@ -70,11 +70,4 @@ __device__ __forceinline__ void Wait(uint32_t barrier, uint32_t threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
-// The next ticket, for all lanes of the scanner.
-__device__ __forceinline__ uint32_t TakeTile(ScanState scan) {
-  uint32_t tile = 0;
-  if (threadIdx.x % 32 == 0) tile = atomicAdd(scan.ticket, 1u);
-  return __shfl_sync(0xffffffffu, tile, 0);
-}
-
 }  // namespace szarena::codec::cuda
