@@ -11,11 +11,10 @@
 
 namespace szarena::agent {
 
-// How an agent ended by itself.
+// How an agent ended by itself. What it used is counted by the toolbox's meter.
 struct AgentEnd {
   store::StopReason reason = store::StopReason::kSubmitted;
   std::string detail;
-  store::Usage usage;  // wall_seconds is filled by the session runner
 };
 
 class Agent {

@@ -67,10 +67,10 @@ Result<AgentEnd> LadderAgent::Run(const std::string& /*prompt*/, Toolbox& toolbo
         toolbox.Call("submit",
                      Json::Of({{"label", step.label}, {"idea", step.idea}, {"final", last}})));
     if (!result.ok) {
-      return AgentEnd{store::StopReason::kBudget, fmt::format("before step '{}'", step.label), {}};
+      return AgentEnd{store::StopReason::kBudget, fmt::format("before step '{}'", step.label)};
     }
   }
-  return AgentEnd{store::StopReason::kSubmitted, "every step of the ladder was handed in", {}};
+  return AgentEnd{store::StopReason::kSubmitted, "every step of the ladder was handed in"};
 }
 
 }  // namespace szarena::agent

@@ -70,6 +70,7 @@ Json UsageJson(const store::Usage& usage) {
   return Json::Of({{"wall_seconds", usage.wall_seconds},
                    {"model_calls", usage.model_calls},
                    {"tokens_in", usage.tokens_in},
+                   {"tokens_cached", usage.tokens_cached},
                    {"tokens_out", usage.tokens_out},
                    {"tokens_reasoning", usage.tokens_reasoning},
                    {"cost_usd", usage.cost_usd}});
@@ -77,12 +78,12 @@ Json UsageJson(const store::Usage& usage) {
 
 AgentEnd EndOfError(const Error& error) {
   const bool stopped = error.code == ErrorCode::kCancelled;
-  return {
-      stopped ? store::StopReason::kInterrupted : store::StopReason::kError, error.ToString(), {}};
+  return {stopped ? store::StopReason::kInterrupted : store::StopReason::kError, error.ToString()};
 }
 
 struct Played {
   AgentEnd end;
+  store::Usage usage = {};
   size_t attempts = 0;
   std::optional<Error> error;  // what ended it, where the agent did not end by itself
 };
@@ -119,14 +120,14 @@ Result<Played> Play(const SessionPlan& plan, const store::Session& session, int6
   const Result<AgentEnd> run = agent.Run(plan.prompt, toolbox);
   Played played;
   played.end = run ? *run : EndOfError(run.error());
-  played.end.usage.wall_seconds = toolbox.ElapsedSeconds();
+  played.usage = toolbox.meter().usage();
   played.attempts = toolbox.attempts().size();
   if (!run) played.error = run.error();
   const auto recorded =
       transcript.Add("stop", Json::Of({{"reason", store::StopReasonName(played.end.reason)},
                                        {"detail", played.end.detail},
                                        {"hidden_seed", plan.hidden_seed},
-                                       {"usage", UsageJson(played.end.usage)}}));
+                                       {"usage", UsageJson(played.usage)}}));
   if (!recorded && !played.error) return tl::unexpected(recorded.error());
   return played;
 }
@@ -146,8 +147,8 @@ Result<SessionOutcome> RunSession(const SessionPlan& plan, Agent& agent, JudgePo
   SZARENA_TRY(const int64_t id, store.BeginSession(session));
 
   auto played = Play(plan, session, id, agent, judge, store, observer, std::move(stop));
-  if (!played) played = Played{EndOfError(played.error()), 0, played.error()};
-  SZARENA_TRY_VOID(store.EndSession(id, played->end.reason, played->end.detail, played->end.usage));
+  if (!played) played = Played{EndOfError(played.error()), {}, 0, played.error()};
+  SZARENA_TRY_VOID(store.EndSession(id, played->end.reason, played->end.detail, played->usage));
   if (played->error) return tl::unexpected(*played->error);
   return SessionOutcome{id, played->end.reason, played->attempts};
 }

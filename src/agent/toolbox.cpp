@@ -25,25 +25,14 @@ ToolResult Refused(std::string message) {
   return {false, data::Json::Of({{"error", message}}), std::move(message)};
 }
 
-Toolbox::Toolbox(ToolboxContext context)
-    : context_(std::move(context)), begin_(std::chrono::steady_clock::now()) {}
-
-double Toolbox::ElapsedSeconds() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-}
-
-bool Toolbox::BudgetUsed() const {
-  const Budget& budget = context_.budget;
-  return (budget.attempts && static_cast<int64_t>(attempts_.size()) >= *budget.attempts) ||
-         (budget.wall_seconds && ElapsedSeconds() >= *budget.wall_seconds);
-}
+Toolbox::Toolbox(ToolboxContext context) : context_(std::move(context)), meter_(context_.budget) {}
 
 Result<ToolResult> Toolbox::Call(std::string_view name, const data::Json& arguments) {
   if (context_.stop.stop_requested()) return Fail(ErrorCode::kCancelled, "stopped on request");
   if (context_.on_call) context_.on_call(name);
   SZARENA_TRY_VOID(context_.transcript.Add(
       "tool-call", data::Json::Of({{"tool", name}, {"arguments", arguments}})));
-  const double begin = ElapsedSeconds();
+  const double begin = meter_.ElapsedSeconds();
   const auto tools = AllTools();
   const auto tool = std::find_if(tools.begin(), tools.end(),
                                  [&](const Tool& candidate) { return candidate.name == name; });
@@ -61,7 +50,7 @@ Result<ToolResult> Toolbox::Call(std::string_view name, const data::Json& argume
       "tool-result", data::Json::Of({{"tool", name},
                                      {"ok", result.ok},
                                      {"content", result.content},
-                                     {"seconds", ElapsedSeconds() - begin}})));
+                                     {"seconds", meter_.ElapsedSeconds() - begin}})));
   return result;
 }
 
@@ -74,6 +63,7 @@ Result<judge::Verdict> Toolbox::Judge(Depth depth) {
 
 Result<void> Toolbox::AddAttempt(store::Attempt attempt) {
   SZARENA_TRY_VOID(context_.record(attempt));
+  meter_.AddAttempt();
   attempts_.push_back(std::move(attempt));
   return {};
 }

@@ -2,7 +2,6 @@
 // The tools of one session. Defined once; every kind of agent calls them through here.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <span>
@@ -11,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/budget.h"
 #include "agent/judge_port.h"
 #include "agent/transcript.h"
 #include "agent/workspace.h"
@@ -40,12 +40,6 @@ struct Tool {
 // Every tool, in the order in which agents see them.
 std::span<const Tool> AllTools();
 
-// What a session may use up. Absent: no limit.
-struct Budget {
-  std::optional<int64_t> attempts = std::nullopt;
-  std::optional<double> wall_seconds = std::nullopt;
-};
-
 // What the tools work with. References must outlive the toolbox.
 struct ToolboxContext {
   data::Json description;  // result of describe_task
@@ -69,13 +63,13 @@ class Toolbox {
   // lacks something, the disk is full, or somebody asked to stop (kCancelled).
   Result<ToolResult> Call(std::string_view name, const data::Json& arguments);
 
-  // True once a limit is reached: builds, tests, benchmarks and submissions are refused from then
-  // on.
-  bool BudgetUsed() const;
+  // Once a limit is reached, builds, tests, benchmarks and submissions are refused.
+  bool BudgetUsed() const { return meter_.Reached().has_value(); }
+  Meter& meter() { return meter_; }
+  const Meter& meter() const { return meter_; }
   // True once the agent handed in with "final": true.
   bool final_submitted() const { return final_submitted_; }
   const std::vector<store::Attempt>& attempts() const { return attempts_; }
-  double ElapsedSeconds() const;
 
   // For the tools themselves.
   ToolboxContext& context() { return context_; }
@@ -86,7 +80,7 @@ class Toolbox {
  private:
   ToolboxContext context_;
   std::vector<store::Attempt> attempts_;
-  std::chrono::steady_clock::time_point begin_;
+  Meter meter_;
   bool final_submitted_ = false;
 };
 

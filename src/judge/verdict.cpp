@@ -55,10 +55,11 @@ Result<std::optional<Throughput>> ThroughputFromJson(const JsonReader& reader,
   SZARENA_TRY(throughput.device, FigureFromJson(object, "device"));
   SZARENA_TRY(throughput.host, FigureFromJson(object, "host"));
   SZARENA_TRY(std::string basis, object.GetString("basis"));
-  if (basis != "measured" && basis != "estimated") {
-    return tl::unexpected(object.Fault("basis", "is neither 'measured' nor 'estimated'"));
+  const auto parsed = ParseBasis(basis);
+  if (!parsed) {
+    return tl::unexpected(object.Fault("basis", "is none of 'measured', 'estimated', 'synthetic'"));
   }
-  throughput.basis = basis == "measured" ? Basis::kMeasured : Basis::kEstimated;
+  throughput.basis = *parsed;
   return std::optional<Throughput>(throughput);
 }
 
@@ -136,7 +137,21 @@ std::string_view StageStatusName(StageStatus status) {
 }
 
 std::string_view BasisName(Basis basis) {
-  return basis == Basis::kMeasured ? "measured" : "estimated";
+  switch (basis) {
+    case Basis::kMeasured:
+      return "measured";
+    case Basis::kEstimated:
+      return "estimated";
+    case Basis::kSynthetic:
+      return "synthetic";
+  }
+  return "";
+}
+std::optional<Basis> ParseBasis(std::string_view name) {
+  for (const Basis basis : {Basis::kMeasured, Basis::kEstimated, Basis::kSynthetic}) {
+    if (BasisName(basis) == name) return basis;
+  }
+  return std::nullopt;
 }
 
 bool IsCompressorTask(std::string_view task) { return task == "szp" || task == "szx"; }

@@ -53,8 +53,13 @@ struct Figure {
   bool operator==(const Figure&) const = default;
 };
 
-enum class Basis : uint8_t { kMeasured, kEstimated };
+enum class Basis : uint8_t {
+  kMeasured,
+  kEstimated,
+  kSynthetic,  // made up with known properties, to prove the statistics
+};
 std::string_view BasisName(Basis basis);
+std::optional<Basis> ParseBasis(std::string_view name);
 
 // GB/s (1e9) of uncompressed bytes; a figure without meaning on the target is absent.
 struct Throughput {

@@ -338,7 +338,9 @@ std::string StepFigure(const SessionView& view, Quantity quantity, FigureUse use
       "{}{}</text>\n",
       kTop + kPlotHeight / 2, LevelName(view.level),
       absolute ? "throughput, GB/s" : "speed / baseline",
-      view.basis == judge::Basis::kEstimated ? " (estimated)" : "");
+      view.basis == judge::Basis::kMeasured
+          ? ""
+          : fmt::format(" ({})", judge::BasisName(view.basis)));
   svg += Legend();
   return svg + "</svg>\n";
 }

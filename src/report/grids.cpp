@@ -55,6 +55,7 @@ std::string StepCaption(const SessionView& view) {
       fmt::format("{}: step-by-step {} throughput", view.title, LevelName(view.level));
   if (view.basis == judge::Basis::kEstimated)
     caption += " (estimated by the simulator's cost model)";
+  if (view.basis == judge::Basis::kSynthetic) caption += " (synthetic: made up, not measured)";
   if (!view.measured_field.empty()) caption += fmt::format(". Field: {}", view.measured_field);
   if (view.threads > 0)
     caption += fmt::format(", {} thread{}", view.threads, view.threads == 1 ? "" : "s");

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "report/figure.h"
 #include "report/grids.h"
@@ -133,9 +134,9 @@ std::string SessionSection(const SessionView& view, int& number, int table_numbe
   std::string html = fmt::format("<section id=\"session-{}\">\n<h2>{}</h2>\n", Slug(view.title),
                                  EscapeHtml(view.title));
   html += BestLine(view);
-  const std::string level =
-      fmt::format("{} {}", view.basis == judge::Basis::kMeasured ? "Measured" : "Estimated",
-                  LevelName(view.level));
+  std::string basis(judge::BasisName(view.basis));
+  basis[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(basis[0])));
+  const std::string level = fmt::format("{} {}", basis, LevelName(view.level));
   html +=
       FigureHtml(view, Quantity::kThroughput, number,
                  fmt::format("Throughput along the optimisation steps of {}. {} throughput on a "

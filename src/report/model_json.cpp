@@ -88,6 +88,7 @@ Json SessionJson(const SessionView& view) {
                    {"wall_seconds", session.usage.wall_seconds},
                    {"model_calls", session.usage.model_calls},
                    {"tokens_in", session.usage.tokens_in},
+                   {"tokens_cached", session.usage.tokens_cached},
                    {"tokens_out", session.usage.tokens_out},
                    {"cost_usd", session.usage.cost_usd},
                    {"level", LevelName(view.level)},

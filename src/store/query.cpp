@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kSessionColumns =
     "SELECT id, campaign, task, target, source, tier, agent, workflow, trial, agent_identity, "
     "prompt_sha256, transcript, started_at, ended_at, stop_reason, stop_detail, wall_seconds, "
-    "model_calls, tokens_in, tokens_out, tokens_reasoning, cost_usd, hidden_seed FROM session ";
+    "model_calls, tokens_in, tokens_out, tokens_reasoning, cost_usd, hidden_seed, tokens_cached FROM session ";
 
 Result<Session> ReadSession(const db::Statement& row, const std::string& path) {
   Session session;
@@ -36,6 +36,7 @@ Result<Session> ReadSession(const db::Statement& row, const std::string& path) {
   session.usage = {.wall_seconds = row.Real(16),
                    .model_calls = row.OptionalInt(17),
                    .tokens_in = row.OptionalInt(18),
+                   .tokens_cached = row.OptionalInt(23),
                    .tokens_out = row.OptionalInt(19),
                    .tokens_reasoning = row.OptionalInt(20),
                    .cost_usd = row.OptionalReal(21)};

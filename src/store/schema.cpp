@@ -77,7 +77,28 @@ CREATE TABLE measurement (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-constexpr std::array<std::string_view, 1> kMigrations = {kVersion1};
+// Tokens that the provider had cached; figures that were neither measured nor estimated.
+constexpr std::string_view kVersion2 = R"sql(
+ALTER TABLE session ADD COLUMN tokens_cached INTEGER;  -- part of tokens_in
+
+CREATE TABLE measurement_2 (
+  attempt INTEGER NOT NULL REFERENCES attempt (id) ON DELETE CASCADE,
+  program TEXT NOT NULL CHECK (program IN ('candidate', 'baseline')),
+  direction TEXT NOT NULL,           -- compress, decompress, run, inverse
+  level TEXT NOT NULL CHECK (level IN ('kernel', 'device', 'host')),
+  basis TEXT NOT NULL CHECK (basis IN ('measured', 'estimated', 'synthetic')),
+  median_gbs REAL NOT NULL,          -- GB/s (1e9) of uncompressed bytes
+  q1_gbs REAL NOT NULL,
+  q3_gbs REAL NOT NULL,
+  samples INTEGER NOT NULL,
+  PRIMARY KEY (attempt, program, direction, level)
+) STRICT, WITHOUT ROWID;
+INSERT INTO measurement_2 SELECT * FROM measurement;
+DROP TABLE measurement;
+ALTER TABLE measurement_2 RENAME TO measurement;
+)sql";
+
+constexpr std::array<std::string_view, 2> kMigrations = {kVersion1, kVersion2};
 
 }  // namespace
 

@@ -42,6 +42,7 @@ struct Usage {
   double wall_seconds = 0;
   std::optional<int64_t> model_calls = std::nullopt;
   std::optional<int64_t> tokens_in = std::nullopt;
+  std::optional<int64_t> tokens_cached = std::nullopt;  // part of tokens_in
   std::optional<int64_t> tokens_out = std::nullopt;
   std::optional<int64_t> tokens_reasoning = std::nullopt;
   std::optional<double> cost_usd = std::nullopt;

@@ -123,10 +123,11 @@ Result<void> Store::EndSession(int64_t session_id, StopReason reason, std::strin
                                const Usage& usage) {
   return database_.Run(
       "UPDATE session SET ended_at = ?, stop_reason = ?, stop_detail = ?, wall_seconds = ?, "
-      "model_calls = ?, tokens_in = ?, tokens_out = ?, tokens_reasoning = ?, cost_usd = ? "
+      "model_calls = ?, tokens_in = ?, tokens_cached = ?, tokens_out = ?, tokens_reasoning = ?, cost_usd = ? "
       "WHERE id = ?",
       UtcNow(), StopReasonName(reason), detail, usage.wall_seconds, usage.model_calls,
-      usage.tokens_in, usage.tokens_out, usage.tokens_reasoning, usage.cost_usd, session_id);
+      usage.tokens_in, usage.tokens_cached, usage.tokens_out, usage.tokens_reasoning,
+      usage.cost_usd, session_id);
 }
 
 }  // namespace szarena::store
