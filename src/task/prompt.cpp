@@ -39,8 +39,8 @@ std::string Fenced(const std::string& name, const std::string& text) {
   return fmt::format("### {}\n\n{}\n{}{}{}\n", name, fence, text, end, fence);
 }
 
-// All regular files of `folder`, by name.
-Result<std::string> Listing(const std::string& folder) {
+// All regular files of `folder`, by name, each named with `prefix`.
+Result<std::string> Listing(const std::string& folder, const std::string& prefix = "") {
   std::vector<std::string> files;
   std::error_code error;
   for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
@@ -53,7 +53,7 @@ Result<std::string> Listing(const std::string& folder) {
   std::string text;
   for (const std::string& file : files) {
     SZARENA_TRY(std::string content, ReadTextFile(folder + "/" + file));
-    text += (text.empty() ? "" : "\n") + Fenced(file, content);
+    text += (text.empty() ? "" : "\n") + Fenced(prefix + file, content);
   }
   return text;
 }
@@ -62,7 +62,7 @@ Result<std::string> ContractText(const TargetInfo& info) {
   std::string text;
   for (const std::string& path : info.contract) {
     if (fs::is_directory(path)) {
-      SZARENA_TRY(std::string files, Listing(path));
+      SZARENA_TRY(std::string files, Listing(path, fs::path(path).filename().string() + "/"));
       text += (text.empty() ? "" : "\n") + files;
     } else {
       SZARENA_TRY(std::string content, ReadTextFile(path));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "base/atomic_file.h"
 #include "task/text_file.h"
@@ -83,10 +84,11 @@ Result<void> NewCandidate(const std::string& root, const Task& task, Target targ
                 fmt::format("'{}' is not empty: expected a new directory", directory));
   }
   SZARENA_TRY_VOID(MakeFolder(directory));
+  bool stub = false;
   for (const std::string& path : found->second.contract) {
-    // The Cerebras contract is a skeleton that builds: it is the stub itself.
+    // Folders of the Cerebras contract are skeletons that build, one a variant: the first is the stub itself.
     if (fs::is_directory(path)) {
-      SZARENA_TRY_VOID(CopyTree(path, directory, task.name));
+      if (!std::exchange(stub, true)) SZARENA_TRY_VOID(CopyTree(path, directory, task.name));
     } else {
       SZARENA_TRY(std::string text, ReadTextFile(path));
       fs::path to = fs::path(directory) / fs::path(path).filename();
