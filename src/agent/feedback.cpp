@@ -71,4 +71,38 @@ std::string FeedbackText(const judge::Verdict& verdict) {
   return fmt::format("reached stage '{}'\n{}", ReachedName(verdict), verdict.feedback);
 }
 
+Json SummaryJson(const store::Attempt& attempt) {
+  const judge::Verdict& verdict = attempt.verdict;
+  Json speedups = Json::MakeObject();
+  for (int i = 0; i < judge::kDirectionCount; ++i) {
+    const auto& speedup = verdict.directions.at(static_cast<size_t>(i)).speedup;
+    if (!speedup) continue;
+    speedups.Set(judge::DirectionName(verdict.task, static_cast<judge::Direction>(i)),
+                 speedup->median);
+  }
+  const auto failed = verdict.Failed();
+  return Json::Of({{"attempt", attempt.number},
+                   {"label", attempt.label},
+                   {"idea", attempt.idea},
+                   {"stage", ReachedName(verdict)},
+                   {"correct", verdict.correct()},
+                   {"ranked", verdict.ranked()},
+                   {"ratio", verdict.ratio},
+                   {"failed", failed ? Json(fmt::format("{}: {}", judge::StageName(*failed),
+                                                        verdict.at(*failed).detail))
+                                     : Json()},
+                   {"speedup_over_baseline", std::move(speedups)}});
+}
+
+std::string SummaryText(const store::Attempt& attempt) {
+  const Json summary = SummaryJson(attempt);
+  std::string text =
+      fmt::format("attempt {} {}: {}", attempt.number, attempt.label, ReachedName(attempt.verdict));
+  if (const std::string* failed = summary.Find("failed")->string()) text += "; failed " + *failed;
+  for (const data::JsonMember& speedup : summary.Find("speedup_over_baseline")->members()) {
+    text += fmt::format("; {} {:.3g} of the baseline", speedup.key, *speedup.value.number());
+  }
+  return text;
+}
+
 }  // namespace szarena::agent

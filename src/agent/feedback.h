@@ -6,6 +6,7 @@
 
 #include "data/json.h"
 #include "judge/verdict.h"
+#include "store/store.h"
 
 namespace szarena::agent {
 
@@ -15,5 +16,10 @@ data::Json FeedbackJson(const judge::Verdict& verdict);
 
 // The stage and the judge's own words.
 std::string FeedbackText(const judge::Verdict& verdict);
+
+// An attempt in short, for lists: attempt, label, idea, stage, correct, ranked, ratio, failed (one
+// line), speedup_over_baseline {direction: median}.
+data::Json SummaryJson(const store::Attempt& attempt);
+std::string SummaryText(const store::Attempt& attempt);
 
 }  // namespace szarena::agent

@@ -115,7 +115,8 @@ Result<Played> Play(const SessionPlan& plan, const store::Session& session, int6
                      if (observer.on_attempt) observer.on_attempt(attempt);
                      return {};
                    },
-                   .on_call = observer.on_call});
+                   .on_call = observer.on_call,
+                   .references = plan.references});
 
   const Result<AgentEnd> run = agent.Run(plan.prompt, toolbox);
   Played played;

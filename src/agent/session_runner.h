@@ -22,7 +22,8 @@ struct SessionPlan {
   std::string prompt;      // exactly as the agent gets it; its SHA-256 is stored
   data::Json description;  // what describe_task answers
   std::string out_dir;     // the results file's folder; workspaces/ and transcripts/ lie below it
-  std::string start_files_dir;  // copied into the workspace first; empty: nothing
+  std::string start_files_dir;        // copied into the workspace first; empty: nothing
+  std::vector<Reference> references;  // what there is to read
   Budget budget;
   std::optional<uint64_t>
       hidden_seed;  // of the judge's hidden data: stored, told in the last record

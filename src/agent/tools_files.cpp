@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tools that read and write: the task and the workspace's files.
+// Tools on the files of the workspace.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
 #include "agent/tools.h"
-#include "data/json_reader.h"
 
 namespace szarena::agent {
 namespace {
 
 using data::Json;
-using data::JsonReader;
-
-constexpr uint64_t kReadLimitBytes = 16384;
 
 // A fault of the caller becomes a refusal; anything else ends the session.
 template <typename T>
@@ -23,80 +19,113 @@ bool CallersFault(const Result<T>& result) {
                      result.error().code == ErrorCode::kCorrupt);
 }
 
-Result<ToolResult> DescribeTask(Toolbox& toolbox, const Json& /*arguments*/) {
-  const Json& description = toolbox.context().description;
-  return ToolResult{true, description, description.Dump(2)};
+// Members that the input schema requires.
+const std::string& Text(const Json& arguments, std::string_view key) {
+  return *arguments.Find(key)->string();
 }
 
-Result<ToolResult> ListFiles(Toolbox& toolbox, const Json& /*arguments*/) {
-  SZARENA_TRY(const auto files, toolbox.context().workspace.List());
+Result<ToolResult> ListFiles(Toolbox& toolbox, const Json& /*arguments*/, const JudgeHooks&) {
+  const auto files = toolbox.context().workspace.List();
+  if (CallersFault(files)) return Refused(files.error().message);
+  if (!files) return tl::unexpected(files.error());
   Json list = Json::MakeArray();
   std::string text;
-  for (const WorkspaceFile& file : files) {
+  for (const WorkspaceFile& file : *files) {
     list.Append(Json::Of({{"path", file.path}, {"size_bytes", file.size_bytes}}));
     text += fmt::format("{} ({} bytes)\n", file.path, file.size_bytes);
   }
   return ToolResult{true, Json::Of({{"files", std::move(list)}}),
-                    files.empty() ? "no files" : text};
+                    files->empty() ? "no files" : text};
 }
 
-Result<ToolResult> ReadFile(Toolbox& toolbox, const Json& arguments) {
-  const JsonReader reader(arguments, "read_file");
-  const auto path = reader.GetString("path");
-  if (!path) return Refused(path.error().message);
-  const auto offset = reader.OptionalInt("offset");
-  if (!offset || offset->value_or(0) < 0)
-    return Refused("'offset' must be a whole number of bytes");
-  const auto text = toolbox.context().workspace.Read(*path);
+Result<ToolResult> ReadFile(Toolbox& toolbox, const Json& arguments, const JudgeHooks&) {
+  const std::string& path = Text(arguments, "path");
+  const auto text = toolbox.context().workspace.Read(path);
   if (CallersFault(text)) return Refused(text.error().message);
   if (!text) return tl::unexpected(text.error());
-  const uint64_t begin =
-      std::min<uint64_t>(static_cast<uint64_t>(offset->value_or(0)), text->size());
-  std::string part = text->substr(begin, kReadLimitBytes);
-  const uint64_t end = begin + part.size();
-  const Json next = end < text->size() ? Json(end) : Json();
-  Json content = Json::Of(
-      {{"path", *path}, {"text", part}, {"size_bytes", text->size()}, {"next_offset", next}});
-  return ToolResult{true, std::move(content), std::move(part)};
+  const Json* offset = arguments.Find("offset");
+  Json content = Json::Of({{"path", path}});
+  std::string page =
+      Page(*text, offset == nullptr ? 0 : offset->unsigned_integer().value_or(0), content);
+  content.Set("text", page);
+  return ToolResult{true, std::move(content), std::move(page)};
 }
 
-Result<ToolResult> WriteFile(Toolbox& toolbox, const Json& arguments) {
-  const JsonReader reader(arguments, "write_file");
-  const auto path = reader.GetString("path");
-  if (!path) return Refused(path.error().message);
-  const auto text = reader.GetString("text");
-  if (!text) return Refused(text.error().message);
-  const auto written = toolbox.context().workspace.Write(*path, *text);
+Result<ToolResult> Written(Toolbox& toolbox, const std::string& path, const std::string& text) {
+  const auto written = toolbox.context().workspace.Write(path, text);
   if (CallersFault(written)) return Refused(written.error().message);
   if (!written) return tl::unexpected(written.error());
-  return ToolResult{true, Json::Of({{"path", *path}, {"size_bytes", text->size()}}),
-                    fmt::format("wrote {} ({} bytes)", *path, text->size())};
+  return ToolResult{true, Json::Of({{"path", path}, {"size_bytes", text.size()}}),
+                    fmt::format("wrote {} ({} bytes)", path, text.size())};
 }
 
-Result<ToolResult> DeleteFile(Toolbox& toolbox, const Json& arguments) {
-  const auto path = JsonReader(arguments, "delete_file").GetString("path");
-  if (!path) return Refused(path.error().message);
-  const auto removed = toolbox.context().workspace.Remove(*path);
+Result<ToolResult> WriteFile(Toolbox& toolbox, const Json& arguments, const JudgeHooks&) {
+  return Written(toolbox, Text(arguments, "path"), Text(arguments, "text"));
+}
+
+Result<ToolResult> EditFile(Toolbox& toolbox, const Json& arguments, const JudgeHooks&) {
+  const std::string& path = Text(arguments, "path");
+  const std::string& old_text = Text(arguments, "old_text");
+  const std::string& new_text = Text(arguments, "new_text");
+  const Json* all = arguments.Find("replace_all");
+  const bool replace_all = all != nullptr && all->boolean().value_or(false);
+  if (old_text.empty()) return Refused("'old_text' is empty; expected text that the file holds");
+  const auto text = toolbox.context().workspace.Read(path);
+  if (CallersFault(text)) return Refused(text.error().message);
+  if (!text) return tl::unexpected(text.error());
+  std::string out;
+  size_t count = 0;
+  size_t from = 0;
+  for (size_t at = text->find(old_text); at != std::string::npos; at = text->find(old_text, from)) {
+    out.append(*text, from, at - from).append(new_text);
+    from = at + old_text.size();
+    ++count;
+  }
+  if (count == 0) return Refused(fmt::format("'{}' does not hold 'old_text'", path));
+  if (count > 1 && !replace_all) {
+    return Refused(fmt::format(
+        "'{}' holds 'old_text' {} times; give more of its surroundings, or \"replace_all\": true",
+        path, count));
+  }
+  out.append(*text, from);
+  auto result = Written(toolbox, path, out);
+  if (result && result->ok) result->content.Set("replaced", count);
+  return result;
+}
+
+Result<ToolResult> DeleteFile(Toolbox& toolbox, const Json& arguments, const JudgeHooks&) {
+  const std::string& path = Text(arguments, "path");
+  const auto removed = toolbox.context().workspace.Remove(path);
   if (CallersFault(removed)) return Refused(removed.error().message);
   if (!removed) return tl::unexpected(removed.error());
-  return ToolResult{true, Json::Of({{"path", *path}}), fmt::format("deleted {}", *path)};
+  return ToolResult{true, Json::Of({{"path", path}}), fmt::format("deleted {}", path)};
 }
 
+constexpr std::string_view kWrittenSchema =
+    R"({"type": "object", "properties": {"path": {"type": "string"}, "size_bytes": {"type": "integer"}, "replaced": {"type": "integer"}}, "required": ["path", "size_bytes"]})";
+
 constexpr std::array<Tool, 5> kTools = {{
-    {"describe_task", "What is to be produced: the task, its contract, the data, the rules.",
-     R"({"type": "object", "properties": {}, "additionalProperties": false})", DescribeTask},
-    {"list_files", "The files of your workspace with their sizes.",
-     R"({"type": "object", "properties": {}, "additionalProperties": false})", ListFiles},
-    {"read_file",
+    {"list_files", "List files", "The files of your workspace with their sizes.", kNoArguments,
+     R"({"type": "object", "properties": {"files": {"type": "array", "items": {"type": "object", "properties": {"path": {"type": "string"}, "size_bytes": {"type": "integer"}}, "required": ["path", "size_bytes"]}}}, "required": ["files"]})",
+     ToolKind::kQuick, true, ListFiles},
+    {"read_file", "Read a file",
      "Reads a file of your workspace, at most 16384 bytes at a time; go on at next_offset.",
      R"({"type": "object", "properties": {"path": {"type": "string"}, "offset": {"type": "integer", "minimum": 0}}, "required": ["path"], "additionalProperties": false})",
-     ReadFile},
-    {"write_file", "Creates or replaces a file of your workspace with the given text.",
+     R"({"type": "object", "properties": {"path": {"type": "string"}, "text": {"type": "string"}, "size_bytes": {"type": "integer"}, "next_offset": {"type": ["integer", "null"]}}, "required": ["path", "text", "size_bytes", "next_offset"]})",
+     ToolKind::kQuick, true, ReadFile},
+    {"write_file", "Write a file",
+     "Creates or replaces a file of your workspace with the given text.",
      R"({"type": "object", "properties": {"path": {"type": "string"}, "text": {"type": "string"}}, "required": ["path", "text"], "additionalProperties": false})",
-     WriteFile},
-    {"delete_file", "Deletes a file of your workspace.",
+     kWrittenSchema, ToolKind::kQuick, false, WriteFile},
+    {"edit_file", "Edit a file",
+     "Replaces old_text, which must occur exactly once (or anywhere, with replace_all), by "
+     "new_text.",
+     R"({"type": "object", "properties": {"path": {"type": "string"}, "old_text": {"type": "string"}, "new_text": {"type": "string"}, "replace_all": {"type": "boolean"}}, "required": ["path", "old_text", "new_text"], "additionalProperties": false})",
+     kWrittenSchema, ToolKind::kQuick, false, EditFile},
+    {"delete_file", "Delete a file", "Deletes a file of your workspace.",
      R"({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"], "additionalProperties": false})",
-     DeleteFile},
+     R"({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]})",
+     ToolKind::kQuick, false, DeleteFile},
 }};
 
 }  // namespace

@@ -6,84 +6,144 @@
 
 #include "agent/feedback.h"
 #include "agent/tools.h"
-#include "data/json_reader.h"
 
 namespace szarena::agent {
 namespace {
 
 using data::Json;
-using data::JsonReader;
 
-ToolResult BudgetRefusal() {
-  return Refused("the session's budget is used up; nothing is built or judged any more");
-}
+constexpr size_t kHistoryEntries = 20;
 
-Result<ToolResult> JudgeTo(Toolbox& toolbox, Depth depth) {
-  if (toolbox.BudgetUsed()) return BudgetRefusal();
-  SZARENA_TRY(const judge::Verdict verdict, toolbox.Judge(depth));
+Result<ToolResult> JudgeTo(Toolbox& toolbox, Depth depth, const JudgeHooks& hooks) {
+  const auto files = toolbox.Snapshot();
+  if (!files && files.error().code == ErrorCode::kInvalidArgument) {
+    return Refused(files.error().message);
+  }
+  if (!files) return tl::unexpected(files.error());
+  SZARENA_TRY(const judge::Verdict verdict,
+              toolbox.context().judge.Evaluate(files->folder.path(), depth, hooks));
   return ToolResult{true, FeedbackJson(verdict), FeedbackText(verdict)};
 }
 
-Result<ToolResult> Build(Toolbox& toolbox, const Json& /*arguments*/) {
-  return JudgeTo(toolbox, Depth::kBuild);
+Result<ToolResult> Build(Toolbox& toolbox, const Json&, const JudgeHooks& hooks) {
+  return JudgeTo(toolbox, Depth::kBuild, hooks);
 }
-Result<ToolResult> Test(Toolbox& toolbox, const Json& /*arguments*/) {
-  return JudgeTo(toolbox, Depth::kTest);
+Result<ToolResult> Test(Toolbox& toolbox, const Json&, const JudgeHooks& hooks) {
+  return JudgeTo(toolbox, Depth::kTest, hooks);
 }
-Result<ToolResult> Benchmark(Toolbox& toolbox, const Json& /*arguments*/) {
-  return JudgeTo(toolbox, Depth::kBenchmark);
+Result<ToolResult> Benchmark(Toolbox& toolbox, const Json&, const JudgeHooks& hooks) {
+  return JudgeTo(toolbox, Depth::kBenchmark, hooks);
 }
 
-Result<ToolResult> Submit(Toolbox& toolbox, const Json& arguments) {
-  if (toolbox.BudgetUsed()) return BudgetRefusal();
-  const JsonReader reader(arguments, "submit");
-  const auto label = reader.OptionalString("label");
-  const auto idea = reader.OptionalString("idea");
-  const auto final = reader.OptionalBool("final");
-  if (!label || !idea || !final)
-    return Refused("'label' and 'idea' are text, 'final' is true or false");
-  store::Attempt attempt;
-  attempt.number = static_cast<int64_t>(toolbox.attempts().size()) + 1;
-  attempt.label = label->value_or(fmt::format("attempt {}", attempt.number)).substr(0, 80);
-  attempt.idea = idea->value_or("").substr(0, 400);
-  SZARENA_TRY(attempt.verdict, toolbox.Judge(Depth::kSubmit));
+Result<ToolResult> ProfileIt(Toolbox& toolbox, const Json&, const JudgeHooks& hooks) {
+  const auto files = toolbox.Snapshot();
+  if (!files && files.error().code == ErrorCode::kInvalidArgument) {
+    return Refused(files.error().message);
+  }
+  if (!files) return tl::unexpected(files.error());
+  SZARENA_TRY(Profile profile, toolbox.context().judge.Profile(files->folder.path(), hooks));
+  if (!profile.ok) return Refused(std::move(profile.text));
+  return ToolResult{true, std::move(profile.content), std::move(profile.text)};
+}
+
+Result<ToolResult> Submit(Toolbox& toolbox, const Json& arguments, const JudgeHooks& hooks) {
+  const auto text = [&](std::string_view key, size_t limit) {
+    const Json* value = arguments.Find(key);
+    return value == nullptr ? std::string() : value->string()->substr(0, limit);
+  };
+  const Json* final = arguments.Find("final");
+  const auto files = toolbox.Snapshot();
+  if (!files && files.error().code == ErrorCode::kInvalidArgument) {
+    return Refused(files.error().message);
+  }
+  if (!files) return tl::unexpected(files.error());
+  SZARENA_TRY(const store::Attempt attempt,
+              toolbox.Submit(*files, text("label", 80), text("idea", 400),
+                             final != nullptr && final->boolean().value_or(false), hooks));
   Json content = FeedbackJson(attempt.verdict);
   content.Set("attempt", attempt.number);
-  std::string text = fmt::format("attempt {}: {}", attempt.number, FeedbackText(attempt.verdict));
-  SZARENA_TRY_VOID(toolbox.AddAttempt(std::move(attempt)));
-  if (final->value_or(false)) toolbox.MarkFinal();
-  return ToolResult{true, std::move(content), std::move(text)};
+  return ToolResult{true, std::move(content),
+                    fmt::format("attempt {}: {}", attempt.number, FeedbackText(attempt.verdict))};
 }
 
-Result<ToolResult> History(Toolbox& toolbox, const Json& /*arguments*/) {
+Result<ToolResult> History(Toolbox& toolbox, const Json& arguments, const JudgeHooks&) {
+  const std::vector<store::Attempt> attempts = toolbox.attempts();
+  const Budget& budget = toolbox.context().budget;
+  const Json* from = arguments.Find("from");
+  const int64_t latest =
+      static_cast<int64_t>(attempts.size()) - static_cast<int64_t>(kHistoryEntries) + 1;
+  const int64_t first = from == nullptr ? std::max<int64_t>(1, latest) : *from->integer();
   Json list = Json::MakeArray();
   std::string text;
-  for (const store::Attempt& attempt : toolbox.attempts()) {
-    Json entry = FeedbackJson(attempt.verdict);
-    entry.Set("attempt", attempt.number).Set("label", attempt.label).Set("idea", attempt.idea);
-    list.Append(std::move(entry));
-    text += fmt::format("attempt {} {}: {}\n", attempt.number, attempt.label,
-                        FeedbackText(attempt.verdict));
+  for (const store::Attempt& attempt : attempts) {
+    if (attempt.number < first || list.items().size() == kHistoryEntries) continue;
+    list.Append(SummaryJson(attempt));
+    text += SummaryText(attempt) + "\n";
   }
-  return ToolResult{true, Json::Of({{"attempts", std::move(list)}}),
-                    text.empty() ? "no attempts yet" : text};
+  Json left = Json::Of(
+      {{"attempts",
+        budget.attempts ? Json(*budget.attempts - static_cast<int64_t>(attempts.size())) : Json()},
+       {"seconds",
+        budget.wall_seconds ? Json(*budget.wall_seconds - toolbox.meter().ElapsedSeconds()) : Json()}});
+  return ToolResult{
+      true,
+      Json::Of(
+          {{"attempts", std::move(list)}, {"count", attempts.size()}, {"left", std::move(left)}}),
+      text.empty() ? "no attempts yet" : text};
 }
 
-constexpr std::string_view kNoArguments =
-    R"({"type": "object", "properties": {}, "additionalProperties": false})";
+constexpr std::string_view kJobArguments =
+    R"({"type": "object", "properties": {"wait_seconds": {"type": "number", "minimum": 0, "maximum": 600, "description": "how long to wait; work that takes longer gives a job to poll"}}, "additionalProperties": false})";
 
-constexpr std::array<Tool, 5> kTools = {{
-    {"build", "Builds the workspace and tells what the compiler said.", kNoArguments, Build},
-    {"test", "Builds, then checks correctness on the public data: error bound, format, ratio.",
-     kNoArguments, Test},
-    {"benchmark", "Tests, then measures throughput beside the baseline's.", kNoArguments,
-     Benchmark},
-    {"submit",
+constexpr std::string_view kVerdictSchema =
+    R"({"type": "object", "properties": {
+"status": {"enum": ["running", "done"]}, "job": {"type": "string"}, "seconds": {"type": "number"},
+"stage": {"type": ["string", "null"], "description": "the furthest stage reached; while it runs, the one at work"},
+"attempt": {"type": "integer"},
+"runnable": {"type": "boolean"}, "decodable": {"type": "boolean"}, "correct": {"type": "boolean"}, "ranked": {"type": "boolean"},
+"failed": {"type": ["object", "null"], "properties": {"stage": {"type": "string"}, "detail": {"type": "string"}}, "required": ["stage", "detail"]},
+"ratio": {"type": ["number", "null"]}, "reference_ratio": {"type": ["number", "null"]},
+"max_error_over_bound": {"type": ["number", "null"]},
+"throughput_gbs": {"type": "object", "additionalProperties": {"type": "object", "properties": {
+"candidate": {"$ref": "#/definitions/throughput"}, "baseline": {"$ref": "#/definitions/throughput"},
+"speedup_over_baseline": {"$ref": "#/definitions/figure"}, "floor_fraction": {"type": ["number", "null"]}}}},
+"flags": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}, "kind": {"enum": ["cheat", "warning"]}, "detail": {"type": "string"}}, "required": ["name", "kind", "detail"]}},
+"message": {"type": "string"}},
+"required": ["status", "job", "stage"],
+"definitions": {
+"figure": {"type": ["object", "null"], "properties": {"median": {"type": "number"}, "q1": {"type": "number"}, "q3": {"type": "number"}, "samples": {"type": "integer"}}},
+"throughput": {"type": ["object", "null"], "properties": {"kernel": {"$ref": "#/definitions/figure"}, "device": {"$ref": "#/definitions/figure"}, "host": {"$ref": "#/definitions/figure"}, "basis": {"enum": ["measured", "estimated"]}}}}})";
+
+constexpr std::string_view kProfileSchema =
+    R"({"type": "object", "properties": {"status": {"enum": ["running", "done"]}, "job": {"type": "string"}, "stage": {"type": ["string", "null"]}, "seconds": {"type": "number"}, "target": {"type": "string"}}, "required": ["status", "job"]})";
+
+constexpr std::string_view kHistorySchema =
+    R"({"type": "object", "properties": {"count": {"type": "integer"},
+"left": {"type": "object", "properties": {"attempts": {"type": ["integer", "null"]}, "seconds": {"type": ["number", "null"]}}},
+"attempts": {"type": "array", "items": {"type": "object", "properties": {"attempt": {"type": "integer"}, "label": {"type": "string"}, "idea": {"type": "string"}, "stage": {"type": "string"}, "correct": {"type": "boolean"}, "ranked": {"type": "boolean"}, "ratio": {"type": ["number", "null"]}, "failed": {"type": ["string", "null"]}, "speedup_over_baseline": {"type": "object"}}, "required": ["attempt", "stage"]}}},
+"required": ["count", "left", "attempts"]})";
+
+constexpr std::array<Tool, 6> kTools = {{
+    {"build", "Build", "Builds the workspace and tells what the compiler said.", kJobArguments,
+     kVerdictSchema, ToolKind::kJob, true, Build},
+    {"test", "Test",
+     "Builds, then checks correctness on the public data: error bound, format, ratio.",
+     kJobArguments, kVerdictSchema, ToolKind::kJob, true, Test},
+    {"benchmark", "Benchmark", "Tests, then measures throughput beside the baseline's.",
+     kJobArguments, kVerdictSchema, ToolKind::kJob, true, Benchmark},
+    {"profile", "Profile",
+     "Builds and runs the workspace on public data and tells where it spends its time.",
+     kJobArguments, kProfileSchema, ToolKind::kJob, true, ProfileIt},
+    {"submit", "Submit",
      "Hands the workspace in as an attempt: the whole judgement, hidden data too. The best attempt "
      "counts; `final` ends the session.",
-     R"({"type": "object", "properties": {"label": {"type": "string", "description": "short name of this version"}, "idea": {"type": "string", "description": "one line: what it changes"}, "final": {"type": "boolean"}}, "additionalProperties": false})",
-     Submit},
-    {"history", "Your attempts so far with their results.", kNoArguments, History},
+     R"({"type": "object", "properties": {"label": {"type": "string", "description": "short name of this version"}, "idea": {"type": "string", "description": "one line: what it changes"}, "final": {"type": "boolean"}, "wait_seconds": {"type": "number", "minimum": 0, "maximum": 600, "description": "how long to wait; work that takes longer gives a job to poll"}}, "additionalProperties": false})",
+     kVerdictSchema, ToolKind::kJob, false, Submit},
+    {"history", "History",
+     "Your attempts so far with their results (the latest 20, or 20 from attempt `from` on), and "
+     "what is left of the budget.",
+     R"({"type": "object", "properties": {"from": {"type": "integer", "minimum": 1}}, "additionalProperties": false})",
+     kHistorySchema, ToolKind::kQuick, true, History},
 }};
 
 }  // namespace

@@ -32,6 +32,7 @@ Result<Transcript> Transcript::Create(const std::string& path) {
 Transcript::Transcript(Transcript&& other) noexcept
     : path_(std::move(other.path_)),
       fd_(std::exchange(other.fd_, -1)),
+      mutex_(std::move(other.mutex_)),
       next_seq_(other.next_seq_) {}
 
 Transcript::~Transcript() {
@@ -39,6 +40,7 @@ Transcript::~Transcript() {
 }
 
 Result<void> Transcript::Add(std::string_view kind, const data::Json& body) {
+  const std::lock_guard lock(*mutex_);
   data::Json record = data::Json::Of({{"seq", next_seq_}, {"at", UtcNow()}, {"kind", kind}});
   for (const data::JsonMember& member : body.members()) record.Set(member.key, member.value);
   const std::string line = record.Dump() + "\n";

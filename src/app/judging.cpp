@@ -3,6 +3,7 @@
 #include "app/judging.h"
 
 #include "judge/cases.h"
+#include "judge/profile.h"
 
 namespace szarena::app {
 
@@ -26,10 +27,16 @@ SessionJudge::SessionJudge(judge::EvaluateOptions options)
 }
 
 Result<judge::Verdict> SessionJudge::Evaluate(const std::string& candidate_dir,
-                                              agent::Depth depth) {
+                                              agent::Depth depth,
+                                              const agent::JudgeHooks& hooks) {
   judge::EvaluateOptions options = options_;
   options.candidate = candidate_dir;
   options.hidden = depth == agent::Depth::kSubmit;
+  options.stop = hooks.stop;
+  options.on_stage = [&](judge::Stage stage) {
+    if (options_.on_stage) options_.on_stage(stage);
+    if (hooks.on_stage) hooks.on_stage(stage);
+  };
   switch (depth) {
     case agent::Depth::kBuild:
       options.until = judge::Stage::kBuilt;
@@ -44,6 +51,16 @@ Result<judge::Verdict> SessionJudge::Evaluate(const std::string& candidate_dir,
   }
   SZARENA_TRY(judge::Evaluation evaluation, judge::Evaluate(options));
   return std::move(evaluation.verdict);
+}
+
+Result<agent::Profile> SessionJudge::Profile(const std::string& candidate_dir,
+                                             const agent::JudgeHooks& hooks) {
+  judge::EvaluateOptions options = options_;
+  options.candidate = candidate_dir;
+  options.stop = hooks.stop;
+  options.on_stage = hooks.on_stage;
+  SZARENA_TRY(judge::ProfileReport report, judge::ProfileCandidate(options));
+  return agent::Profile{report.ok, std::move(report.content), std::move(report.text)};
 }
 
 }  // namespace szarena::app

@@ -22,7 +22,10 @@ class SessionJudge : public agent::JudgePort {
  public:
   explicit SessionJudge(judge::EvaluateOptions options);
   uint64_t hidden_seed() const { return hidden_seed_; }
-  Result<judge::Verdict> Evaluate(const std::string& candidate_dir, agent::Depth depth) override;
+  Result<judge::Verdict> Evaluate(const std::string& candidate_dir, agent::Depth depth,
+                                  const agent::JudgeHooks& hooks) override;
+  Result<agent::Profile> Profile(const std::string& candidate_dir,
+                                 const agent::JudgeHooks& hooks) override;
 
  private:
   judge::EvaluateOptions options_;

@@ -76,9 +76,11 @@ class Ladder {
     CaseResult result;
   };
 
-  void Begin(Stage stage) {
+  Result<void> Begin(Stage stage) {
+    if (options_.stop.stop_requested()) return Fail(ErrorCode::kCancelled, "stopped on request");
     if (options_.on_stage) options_.on_stage(stage);
     stage_begin_ = Clock::now();
+    return {};
   }
   void Spent(Stage stage) { verdict_.at(stage).seconds += Since(stage_begin_); }
   // Evidence may hold words of the candidate: one line, nothing that a terminal obeys.
@@ -164,7 +166,7 @@ void Ladder::Settle(Stage until) {
 }
 
 Result<bool> Ladder::Receive() {
-  Begin(Stage::kReceived);
+  SZARENA_TRY_VOID(Begin(Stage::kReceived));
   std::error_code error;
   if (!std::filesystem::is_directory(options_.candidate, error)) {
     return Fail(ErrorCode::kNotFound, "candidate '" + options_.candidate + "' is no folder");
@@ -182,7 +184,7 @@ Result<bool> Ladder::Receive() {
 }
 
 Result<bool> Ladder::BuildCandidate() {
-  Begin(Stage::kBuilt);
+  SZARENA_TRY_VOID(Begin(Stage::kBuilt));
   SZARENA_TRY(target::BuildResult built, backend_->build(*sandbox_, candidate_));
   Spent(Stage::kBuilt);
   build_log_ = Printable(built.log, built.log.size(), Lines::kAny);
@@ -380,7 +382,7 @@ void Ladder::CheckRatio() {
 }
 
 Result<void> Ladder::RunCorrectness() {
-  Begin(Stage::kStarted);
+  SZARENA_TRY_VOID(Begin(Stage::kStarted));
   for (const Case& item : cases_) {
     CaseState state;
     state.item = &item;
@@ -392,17 +394,17 @@ Result<void> Ladder::RunCorrectness() {
     SZARENA_TRY(state.reference, ReferenceForward(task_, item.problem, item.input));
     states_.push_back(std::move(state));
   }
-  Begin(Stage::kFinished);
+  SZARENA_TRY_VOID(Begin(Stage::kFinished));
   SZARENA_TRY_VOID(RunForward());
   if (!FailedBelow(Stage::kOutputProduced) && task_.has_backward) SZARENA_TRY_VOID(RunOwnBackward());
   Spent(Stage::kFinished);
   if (!options_.free_format && !FailedBelow(Stage::kDecodable)) {
-    Begin(Stage::kDecodable);
+    SZARENA_TRY_VOID(Begin(Stage::kDecodable));
     SZARENA_TRY_VOID(RunCross());
     Spent(Stage::kDecodable);
   }
   if (!FailedBelow(Stage::kRatioOk)) {
-    Begin(Stage::kRatioOk);
+    SZARENA_TRY_VOID(Begin(Stage::kRatioOk));
     CheckRatio();
     Spent(Stage::kRatioOk);
   }
@@ -444,7 +446,7 @@ Result<std::optional<std::string>> Ladder::BuildBaseline() {
 }
 
 Result<void> Ladder::RunMeasurement() {
-  Begin(Stage::kMeasured);
+  SZARENA_TRY_VOID(Begin(Stage::kMeasured));
   SZARENA_TRY(std::optional<std::string> library, BuildBaseline());
   Subject baseline{backend_, &*sandbox_, &task_, library.value_or(""), verdict_.threads};
   MeasureOptions options;

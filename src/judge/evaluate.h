@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "base/error.h"
@@ -27,6 +28,7 @@ struct EvaluateOptions {
   int threads = 0;                     // 0: one per processor that we may use
   std::optional<uint64_t> hidden_seed; // replay; else drawn
   std::function<void(Stage)> on_stage; // called when work on a stage begins; may be empty
+  std::stop_token stop;                // looked at when work on a stage begins; then the error is kCancelled
 };
 
 struct Evaluation {

@@ -14,9 +14,12 @@ namespace szarena::agent {
 // "bad" does not build; "slow" and anything else are measured, at 1 and 2 GB/s.
 class FakeJudge : public JudgePort {
  public:
-  Result<judge::Verdict> Evaluate(const std::string& candidate_dir, Depth depth) override {
+  Result<judge::Verdict> Evaluate(const std::string& candidate_dir, Depth depth,
+                                  const JudgeHooks& hooks) override {
     depths.push_back(depth);
+    if (hooks.on_stage) hooks.on_stage(judge::Stage::kBuilt);
     if (before_answer) before_answer();
+    if (hooks.stop.stop_requested()) return Fail(ErrorCode::kCancelled, "stopped on request");
     if (error) return tl::unexpected(*error);
     const auto text = Workspace(candidate_dir).Read("candidate.cpp");
     judge::Verdict verdict;
@@ -36,6 +39,12 @@ class FakeJudge : public JudgePort {
     verdict.directions[0].candidate.emplace().host = judge::Figure{gbs, gbs, gbs, 10};
     verdict.directions[0].baseline.emplace().host = judge::Figure{4, 4, 4, 10};
     return verdict;
+  }
+
+  Result<agent::Profile> Profile(const std::string& candidate_dir, const JudgeHooks&) override {
+    const auto text = Workspace(candidate_dir).Read("candidate.cpp");
+    if (!text || *text == "bad") return agent::Profile{false, {}, "expected ';'"};
+    return agent::Profile{true, data::Json::Of({{"target", "cpu"}}), "all in szarena_compress"};
   }
 
   std::vector<Depth> depths;
