@@ -167,13 +167,13 @@ Operand InitializeQueue(BuiltinCall& call) {
   init.queue = static_cast<uint8_t>(*queue);
   bool wse3 = call.eval.session().IsWse3();
   bool has_config = call.args.size() > 1;
-  if (has_config && init.output && !wse3) return call.eval.Report(DiagKind::kQueueConfigWse2, call.span, *queue);
   if (has_config) {
     Span span = call.eval.SpanOf(call.args[1]);
     auto config = call.eval.EvalComptime(call.args[1]);
     if (!config) return Operand::Error();
     StructReader reader(call.eval, *config, call.args[1], span, "the queue configuration");
     if (!reader.valid()) return Operand::Error();
+    if (init.output && !wse3 && !call.eval.types()[config->type].fields.empty()) return call.eval.Report(DiagKind::kQueueConfigWse2, call.span, *queue);
     if (const Value* color = reader.Find("color")) {
       auto number = ReadColor(call.eval, *color, reader.SpanOf("color"));
       if (!number) return Operand::Error();
@@ -190,7 +190,7 @@ Operand InitializeQueue(BuiltinCall& call) {
     return call.eval.Report(DiagKind::kQueueNeedsColor, call.span, init.output ? "output" : "input", *queue);
   }
   if (!InLibrary(call) && State(call).memcpy &&
-      (init.output ? IsReservedOutputQueue(*queue) : IsReservedInputQueue(call.eval.session().target.arch, *queue))) {
+      (init.output ? IsReservedOutputQueue(call.eval.session().target.arch, *queue) : IsReservedInputQueue(call.eval.session().target.arch, *queue))) {
     return call.eval.Report(DiagKind::kReservedQueue, call.span, init.output ? "output" : "input", *queue);
   }
   auto& queues = call.eval.code_class().queues;

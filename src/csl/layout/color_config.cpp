@@ -9,6 +9,18 @@ namespace {
 // Colours whose routers have switches on WSE-3; source: SDK documentation, "Color configuration".
 constexpr uint32_t kWse3SwitchColors = 0x3ff | 1u << 12 | 1u << 13 | 1u << 16 | 1u << 17 | 1u << 20 | 1u << 21;
 
+// Routes as one number, as <directions> makes it: bits 0-4 the output set, 5-9 the input set; each counts WEST, EAST, SOUTH, NORTH, RAMP.
+constexpr int64_t kRouteBits = (1 << 10) - 1;
+constexpr int kInputShift = 5;
+
+// Five bits of such a number as a set of bytecode::BitOf, which counts EAST before WEST.
+constexpr uint8_t SetOfBits(int64_t bits) { return static_cast<uint8_t>((bits & 0x1c) | (bits & 1) << 1 | (bits >> 1 & 1)); }
+
+bool IsNumber(Evaluator& eval, StructReader& from, std::string_view name) {
+  const Value* field = from.Find(name);
+  return field != nullptr && eval.types().IsIntegral(field->type);
+}
+
 void ReadRoutes(StructReader& routes, bytecode::ColorRoute& route) {
   route.rx = routes.Directions("rx").value_or(0);
   route.tx = routes.Directions("tx").value_or(0);
@@ -27,9 +39,17 @@ void ReadSwitches(Evaluator& eval, StructReader& switches, bytecode::ColorRoute&
   bool has_wse3 = eval.session().IsWse3();
   for (size_t i = 0; i < 3; ++i) {
     std::string name = "pos" + std::to_string(i + 1);
+    bytecode::SwitchPosition& position = route.positions[i];
+    if (IsNumber(eval, switches, name)) {
+      const int64_t bits = switches.Int(name, 0, kRouteBits, 0);
+      position.valid = bits != 0;
+      position.rx = SetOfBits(bits >> kInputShift);
+      position.tx = SetOfBits(bits);
+      if (position.rx != 0 && position.tx != 0 && !has_wse3) eval.Report(DiagKind::kSwitchBothSides, switches.SpanOf(name), i + 1);
+      continue;
+    }
     auto inner = switches.Nested(name, "." + name);
     if (!inner) continue;
-    bytecode::SwitchPosition& position = route.positions[i];
     position.valid = !inner->Bool("invalid");
     bool has_rx = inner->Has("rx"), has_tx = inner->Has("tx");
     position.rx = inner->Directions("rx").value_or(0);
@@ -86,7 +106,11 @@ std::optional<bytecode::ColorRoute> ReadColorConfig(Evaluator& eval, int color, 
   route.color = static_cast<uint8_t>(color);
   StructReader reader(eval, config, expr, span, "the colour configuration");
   if (!reader.valid()) return std::nullopt;
-  if (auto routes = reader.Nested("routes", ".routes")) {
+  if (IsNumber(eval, reader, "routes")) {
+    const int64_t bits = reader.Int("routes", 0, kRouteBits, 0);
+    route.rx = SetOfBits(bits >> kInputShift);
+    route.tx = SetOfBits(bits);
+  } else if (auto routes = reader.Nested("routes", ".routes")) {
     ReadRoutes(*routes, route);
     ReadPopMode(*routes, route);  // spelling of older programs
     routes->Finish();

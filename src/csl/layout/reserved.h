@@ -11,6 +11,7 @@ constexpr bool IsReservedColor(int color) { return color >= 21 && color <= 23; }
 constexpr bool IsReservedLocalId(int id) { return id == 27 || id == 28 || id == 30; }
 constexpr bool IsReservedControlId(int id) { return id >= 33 && id <= 37; }
 constexpr bool IsReservedInputQueue(bytecode::Arch arch, int queue) { return queue == 0 || (arch == bytecode::Arch::kWse3 && queue == 1); }
-constexpr bool IsReservedOutputQueue(int queue) { return queue == 0; }
+// Output queues of WSE-2 have no colour of their own: programs share them with the runtime.
+constexpr bool IsReservedOutputQueue(bytecode::Arch arch, int queue) { return arch == bytecode::Arch::kWse3 && queue == 0; }
 
 }  // namespace szarena::csl

@@ -347,12 +347,14 @@ bool SetFabric(BuiltinCall& call, Settings& settings, DsdMaker& maker, bool is_i
     }
     return maker.Set(field, entry->operand, type, entry->span);
   };
+  for (const std::string_view name : {"fabric_color", is_input ? "input_queue" : "output_queue"}) (void)settings.Find(name);
   const TypeId queue = types.Handle(is_input ? HandleKind::kInputQueue : HandleKind::kOutputQueue);
   const bool wse3 = eval.session().IsWse3();
   if (!set("extent", DsdField::kExtent0, types.u16(), true)) return false;
-  if (!set("fabric_color", DsdField::kColor, types.Handle(HandleKind::kColor), !wse3)) return false;
-  if (!set(is_input ? "input_queue" : "output_queue", DsdField::kQueue, queue, true)) return false;
+  if (!set("fabric_color", DsdField::kColor, types.Handle(HandleKind::kColor), !wse3 && !is_input)) return false;
   Descriptor& d = maker.known();
+  d.queue = 0;  // WSE-2: what programs of SDK 1.1 and older get where they name none
+  if (!set(is_input ? "input_queue" : "output_queue", DsdField::kQueue, queue, wse3 || is_input)) return false;
   d.elem_size = 4;
   if (const auto simd = settings.Choice("simd_mode", {"simd_32", "simd_64", "simd_32_or_64"})) {
     d.simd = static_cast<bytecode::SimdMode>(*simd + 1);

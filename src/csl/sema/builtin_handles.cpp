@@ -11,6 +11,9 @@ struct IdRange {
   int64_t max = 0;
 };
 
+// Programs of SDK 1.1 and older write @get_color(32) for "no colour here". Whatever configures it reports it.
+constexpr int kNoColorNumber = 32;
+
 // Valid ids (docs/csl/decisions.md, "Ids"); WSE-3 shares the task table between data and local tasks.
 IdRange RangeOf(HandleKind kind, bool wse3) {
   switch (kind) {
@@ -45,6 +48,7 @@ Operand MakeHandle(BuiltinCall& call, HandleKind kind, Operand id) {
   const Int128* number = id.value.as_int();
   if (number == nullptr) return eval.Report(DiagKind::kNotComptime, span, "an undefined value");
   const IdRange range = RangeOf(kind, eval.session().IsWse3());
+  if (kind == HandleKind::kColor && *number == kNoColorNumber) return Operand::Of(MakeInt(type, *number));
   if (*number < range.min || *number > range.max) {
     return eval.Report(DiagKind::kHandleRange, span, HandleKindName(kind), Int128ToString(*number),
                        range.min, range.max, eval.session().IsWse3() ? "WSE-3" : "WSE-2");

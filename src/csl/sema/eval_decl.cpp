@@ -188,9 +188,10 @@ bool Evaluator::ResolveVar(Global& global) {
     value = bound->second;
     if (!type.is_error()) {
       value = CoerceValue(bound->second, type);
-      // Names of tasks and such come as their integers from the command line.
-      if (!value && types().IsIntegral(bound->second.type) &&
-          types().kind(type) == TypeKind::kHandle && bound->second.as_int() != nullptr) {
+      // Handles come as their integers from the command line; colours go to integer params (SdkLayout of SDK 2.x).
+      const bool to_handle = types().IsIntegral(bound->second.type) && types().kind(type) == TypeKind::kHandle;
+      const bool from_color = types().IsHandle(bound->second.type, HandleKind::kColor) && types().IsIntegral(type);
+      if (!value && (to_handle || from_color) && bound->second.as_int() != nullptr) {
         value = MakeInt(type, *bound->second.as_int());
       }
       if (!value) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "fabric/interp/interp.h"
+#include "fabric/interp/operand.h"
 
 namespace szarena::fabric {
 using namespace bytecode;
@@ -75,10 +76,32 @@ void Print(Core& core, Pe& pe, std::string_view text) {
   }
 }
 
+// Gives a queue another colour: <tile_config>'s encode_input_queue and encode_output_queue.
+void SetQueueColor(Core& core, Pe& pe, Native native, const uint64_t* args, uint64_t clock, uint32_t function, uint32_t pc) {
+  const bool output = native == Native::k_output_queue_color;
+  const auto fault = [&](std::string message) {
+    core.around->Report(pe, TrapKind::kBadQueue, clock, function, pc, message);
+    pe.state = MainState::kHalted;
+  };
+  if (args[0] >= 8) return fault(fmt::format("{} queue {} does not exist", output ? "output" : "input", args[0]));
+  if (args[1] >= kColorCount) return fault(fmt::format("colour {} does not exist: colours are 0 to {}", args[1], kColorCount - 1));
+  Comm& comm = CommOf(core, pe);
+  const auto queue = static_cast<uint32_t>(args[0]);
+  const auto color = static_cast<uint8_t>(args[1]);
+  if (!output) return BindQueue(core, pe, queue, color, {function, pc});
+  OutputQueue& q = comm.out[queue];
+  if (!q.ring.empty()) {
+    core.around->Report(pe, TrapKind::kQueueConflict, clock, function, pc,
+                        fmt::format("output queue {} gets colour {} while it still holds {} wavelets: wait until it is empty, with @queue_flush and "
+                                    "@set_empty_queue_handler", queue, color, q.ring.size()));
+  }
+  q.color = color;
+}
+
 // Others can see it, or it sees what others do: it must run in global order.
 bool IsVisible(Native n) {
   return n == Native::k_unblock_cmd_stream || (n >= Native::k_route_reset && n <= Native::k_teardown_exit) ||
-         (n >= Native::k_input_queue_empty && n <= Native::k_queue_flushed);
+         (n >= Native::k_input_queue_empty && n <= Native::k_output_queue_color);
 }
 
 }  // namespace
@@ -180,6 +203,7 @@ bool CallNative(Core& core, Pe& pe, Native native, uint64_t* args, uint64_t cloc
       args[0] = mask;
       break;
     }
+    case Native::k_input_queue_color: case Native::k_output_queue_color: SetQueueColor(core, pe, native, args, clock, function, pc); break;
     case Native::k_config_get: case Native::k_config_set:
       core.around->Report(pe, TrapKind::kRawRegister, clock, function, pc, fmt::format("register 0x{:04x}", args[0]));
       pe.state = MainState::kHalted;

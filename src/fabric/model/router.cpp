@@ -34,6 +34,7 @@ bool ColorState::Advance() {
 
 bool ColorState::Pass(uint32_t data, bool control) {
   const Filter& f = config.filter;
+  if (!filter_on) return true;
   switch (f.kind) {
     case FilterKind::kNone: return true;
     case FilterKind::kRange: return control || (data >> 16 >= f.min_index && data >> 16 <= f.max_index);

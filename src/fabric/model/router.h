@@ -56,7 +56,8 @@ struct ColorState {
   uint8_t tx = 0;
   uint8_t next_in = 0;               // round robin among directions
   bool teardown = false;
-  bool filter_enabled = true;
+  bool filter_on = true;             // the program has not switched the filter off
+  bool filter_enabled = true;        // sparse counter: its limits are not used up
   uint16_t counter = 0;
   uint16_t limit = 0;
   // Where a link leads: the neighbour's state for the colour as received there, filled on first use. Its own thread's only.

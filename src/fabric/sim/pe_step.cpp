@@ -39,6 +39,13 @@ uint64_t Unpack(uint32_t data, uint32_t& shift, ScalarType type, bool only) {
   return IsSigned(type) ? static_cast<uint64_t>(SignExtend(part, width)) : ZeroExtend(part, width);
 }
 
+// The task that a control wavelet for `entry` starts, or -1. Ids of control and data tasks share a table, unless the
+// program gave the control tasks one of their own (WSE-3).
+int32_t EntryTask(const LoadedClass& cls, uint32_t entry) {
+  if (cls.control_task[entry] >= 0) return cls.control_task[entry];
+  return cls.code->control_table.instructions == 0 ? cls.data_task[entry] : -1;
+}
+
 }  // namespace
 
 void Tile::StartTask(Pe& pe, uint32_t binding, RunKind kind, uint32_t data, uint64_t t) {
@@ -104,7 +111,7 @@ bool Tile::Pick(Pe& pe, uint64_t t) {
         }
         if ((pe.control_enabled >> id & 1) == 0) break;
         const uint32_t entry = EntryPoint(head.data);
-        if (cls.control_task[entry] >= 0) {
+        if (EntryTask(cls, entry) >= 0) {
           if ((pe.blocked >> entry & 1) == 0) add(RunKind::kControl, entry, q);
           break;
         }
@@ -153,7 +160,7 @@ bool Tile::Pick(Pe& pe, uint64_t t) {
     case RunKind::kData: StartTask(pe, static_cast<uint32_t>(cls.data_task[c.id]), c.kind, data, t); break;
     case RunKind::kControl:
       pe.active &= ~(uint64_t{1} << c.id);
-      StartTask(pe, static_cast<uint32_t>(cls.control_task[c.id]), c.kind, data, t);
+      StartTask(pe, static_cast<uint32_t>(EntryTask(cls, c.id)), c.kind, data, t);
       break;
     case RunKind::kTeardown: {
       // One handler at a time; the id stays active while there are more.

@@ -126,6 +126,7 @@ uint64_t Tile::RouterNative(Pe& pe, Native native, const uint64_t* args) {
     case Native::k_filter_set_active_limit: s.limit = static_cast<uint16_t>(args[1]); break;
     case Native::k_filter_set_max_counter: s.config.filter.max_counter = static_cast<uint16_t>(args[1]); break;
     case Native::k_filter_set_counter: s.counter = static_cast<uint16_t>(args[1]); break;
+    case Native::k_filter_enable: s.filter_on = args[1] != 0; break;
     case Native::k_teardown_exit:
       s.teardown = false;
       pe.teardown_pending &= ~(1u << color);

@@ -246,8 +246,10 @@ class SdkLayout:
         for upper, lower in zip(regions, regions[1:]):
             lower.place(upper.origin.x, upper.origin.y + upper.height)
 
-    def compile(self, out_prefix="out", libs=(), save_port_map=False, f16_type=None):
-        """Compiles with cslc into the directory `out_prefix`; returns the artifacts that SdkRuntime takes."""
+    def compile(self, out_prefix="out", libs=(), save_port_map=False, f16_type=None, cslc_prefix=""):
+        """Compiles with cslc into the directory `out_prefix`; returns the artifacts that SdkRuntime takes.
+
+        `cslc_prefix` is the folder that holds cslc; empty: the one on PATH."""
         plan = _Plan(self._regions, self._connections, self._streams)
         os.makedirs(out_prefix, exist_ok=True)
         source = os.path.join(out_prefix, "layout.csl")
@@ -256,7 +258,7 @@ class SdkLayout:
             file.write("// a PE that only routes\ncomptime {}\n")
         with open(source, "w", encoding="utf-8") as file:
             file.write(plan.text(os.path.abspath(empty)))
-        command = ["cslc", source, f"--arch={self._platform.target.value}", f"--fabric-dims={plan.width},{plan.height}",
+        command = [os.path.join(cslc_prefix, "cslc"), source, f"--arch={self._platform.target.value}", f"--fabric-dims={plan.width},{plan.height}",
                    "--fabric-offsets=0,0", "-o", out_prefix]
         for lib in libs:
             command += ["--import-path", lib]
