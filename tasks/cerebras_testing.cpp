@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cerebras_testing.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+
+#include "codec/core/bound.h"
+#include "csl/driver/driver.h"
+#include "fabric/sim/fabric.h"
+
+namespace szarena::tasks {
+namespace {
+
+constexpr uint32_t kPoison = 0x7fa5a5a5;
+
+struct Session {
+  std::unique_ptr<fabric::Fabric> machine;
+  fabric::Rect all;
+  size_t pes = 0;
+
+  Session(const std::shared_ptr<const bytecode::Program>& program, const Geometry& g)
+      : all{0, 0, g.width, g.height},
+        pes(static_cast<size_t>(g.width) * static_cast<size_t>(g.height)) {
+    fabric::Options options;
+    options.max_cycles = 200'000'000;
+    auto made = fabric::Fabric::Create(program, options);
+    EXPECT_TRUE(made) << made.error().ToString();
+    machine = std::move(*made);
+  }
+  void In(const char* name, uint32_t count, Words words) {
+    const auto id = machine->ExportId(name);
+    ASSERT_TRUE(id) << id.error().ToString();
+    ASSERT_TRUE(machine->CopyIn(*id, all, 32, count, std::move(words)));
+  }
+  Words Out(const char* name, uint32_t count) {
+    const auto id = machine->ExportId(name);
+    EXPECT_TRUE(id) << id.error().ToString();
+    const auto ticket = machine->CopyOut(*id, all, 32, count);
+    EXPECT_TRUE(ticket);
+    const auto done = machine->RunUntil(*ticket);
+    EXPECT_TRUE(done) << done.error().ToString();
+    return machine->TakeOutput(*ticket);
+  }
+  void Bound(double eb) {
+    const float ebq = codec::RoundBoundDown<float>(eb);
+    const int exponent = ebq > 0 ? std::ilogb(ebq) : -1023;
+    In("eb_f32", 1, Words(pes, std::bit_cast<uint32_t>(ebq)));
+    In("eb_exponent", 1, Words(pes, static_cast<uint32_t>(exponent)));
+  }
+  RunResult Launch(const std::string& function) {
+    RunResult result;
+    const auto id = machine->ExportId(function);
+    EXPECT_TRUE(id) << id.error().ToString();
+    const auto idle_before = machine->RunUntilIdle();
+    EXPECT_TRUE(idle_before) << idle_before.error().ToString();
+    std::vector<uint64_t> before;
+    for (size_t p = 0; p < pes; ++p) before.push_back(Busy(p));
+    const auto ticket = machine->Launch(*id, {});
+    EXPECT_TRUE(ticket);
+    const auto done = machine->RunUntil(*ticket);
+    EXPECT_TRUE(done) << done.error().ToString();
+    const auto idle = machine->RunUntilIdle();
+    EXPECT_TRUE(idle) << idle.error().ToString();
+    result.cycles = machine->now() - machine->SpanOf(*ticket).begin;
+    for (size_t p = 0; p < pes; ++p) result.busy.push_back(Busy(p) - before[p]);
+    return result;
+  }
+  uint64_t Busy(size_t p) const {
+    return machine->StatisticsOf(static_cast<int>(p) % all.width, static_cast<int>(p) / all.width)
+        .count.busy;
+  }
+  void Collect(RunResult& result, const char* name, uint32_t room,
+               const std::vector<uint32_t>& counts) {
+    const Words words = Out(name, room);
+    for (size_t p = 0; p < pes; ++p) {
+      EXPECT_LE(counts[p], room) << "PE " << p;
+      const auto first = words.begin() + static_cast<std::ptrdiff_t>(p * room);
+      result.out.emplace_back(first, first + std::min(counts[p], room));
+    }
+    machine->Stop();
+    for (const fabric::Trap& trap : machine->traps()) ADD_FAILURE() << trap.ToString();
+  }
+};
+
+Words Lengths(const std::vector<Words>& chunks) {
+  Words n;
+  for (const Words& c : chunks) n.push_back(static_cast<uint32_t>(c.size()));
+  return n;
+}
+
+Words Padded(const std::vector<Words>& chunks, uint32_t room) {
+  Words all;
+  for (const Words& c : chunks) {
+    all.insert(all.end(), c.begin(), c.end());
+    all.insert(all.end(), room - c.size(), kPoison);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::shared_ptr<const bytecode::Program> CompileCandidate(const std::string& directory,
+                                                          const std::string& arch,
+                                                          const Geometry& g) {
+  std::string params =
+      fmt::format("--params=width:{},height:{},max_elems_per_pe:{},chunk_blocks:{}", g.width,
+                  g.height, g.max_elems, g.chunk_blocks);
+  if (g.primitive) params += fmt::format(",bins:{}", g.bins);
+  const auto options = csl::ParseOptions(
+      {std::string(SZARENA_SOURCE_DIR) + "/" + directory + "/layout.csl", "--arch=" + arch,
+       fmt::format("--fabric-dims={},{}", g.width + 7, g.height + 2), "--fabric-offsets=4,1",
+       "--memcpy", "--channels=1", params});
+  EXPECT_TRUE(options) << options.error().ToString();
+  csl::Outcome outcome = csl::Compile(*options, {});
+  EXPECT_EQ(outcome.messages, "");
+  if (!outcome.program) return nullptr;
+  return std::make_shared<bytecode::Program>(*std::move(outcome.program));
+}
+
+RunResult RunCompress(const std::shared_ptr<const bytecode::Program>& program, const Geometry& g,
+                      const std::vector<Words>& chunks, double eb, const std::string& function) {
+  Session s(program, g);
+  s.In("n_local", 1, Lengths(chunks));
+  s.Bound(eb);
+  s.In("input", g.max_elems, Padded(chunks, g.max_elems));
+  s.In("output_words", g.MaxWords(), Words(s.pes * g.MaxWords(), kPoison));
+  s.In("output_word_count", 1, Words(s.pes, kPoison));
+  RunResult result = s.Launch(function);
+  s.Collect(result, "output_words", g.MaxWords(), s.Out("output_word_count", 1));
+  return result;
+}
+
+RunResult RunDecompress(const std::shared_ptr<const bytecode::Program>& program, const Geometry& g,
+                        const std::vector<Words>& payloads, const std::vector<uint32_t>& counts,
+                        double eb, const std::string& function) {
+  Session s(program, g);
+  s.In("n_local", 1, counts);
+  s.Bound(eb);
+  s.In("output", g.max_elems, Words(s.pes * g.max_elems, kPoison));
+  s.In("in_words", g.MaxWords(), Padded(payloads, g.MaxWords()));
+  s.In("in_word_count", 1, Lengths(payloads));
+  RunResult result = s.Launch(function);
+  s.Collect(result, "output", g.max_elems, counts);
+  return result;
+}
+
+}  // namespace szarena::tasks

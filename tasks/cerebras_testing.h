@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drives Cerebras candidates of the resident contract in a test: compiles a directory once per
+// geometry and runs one function on chunks of any lengths, one chunk a PE.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bytecode/program.h"
+
+namespace szarena::tasks {
+
+struct Geometry {
+  int width = 1;
+  int height = 1;
+  uint32_t max_elems = 2048;
+  uint32_t chunk_blocks = 4;
+  uint32_t bins = 0;       // primitives only
+  bool primitive = false;  // has `bins`, and longer payloads
+  uint32_t MaxWords() const {
+    return primitive ? 2 * max_elems + 64 : max_elems + max_elems / 16 + 64;
+  }
+};
+
+using Words = std::vector<uint32_t>;
+
+struct RunResult {
+  std::vector<Words> out;      // of each PE, in row-major order
+  uint64_t cycles = 0;         // of the launch, to the last thing that moves
+  std::vector<uint64_t> busy;  // cycles of each PE
+};
+
+// Fails the running gtest and returns null where it does not compile without a message.
+std::shared_ptr<const bytecode::Program> CompileCandidate(const std::string& directory,
+                                                          const std::string& arch,
+                                                          const Geometry& geometry);
+
+// `chunks`: f32 bits of each PE, at most max_elems, one a PE. Returns the payloads. Any trap fails
+// the test.
+RunResult RunCompress(const std::shared_ptr<const bytecode::Program>& program,
+                      const Geometry& geometry, const std::vector<Words>& chunks, double eb,
+                      const std::string& function = "compress");
+// `payloads` and the number of elements of each PE. Returns the elements.
+RunResult RunDecompress(const std::shared_ptr<const bytecode::Program>& program,
+                        const Geometry& geometry, const std::vector<Words>& payloads,
+                        const std::vector<uint32_t>& counts, double eb,
+                        const std::string& function = "decompress");
+
+}  // namespace szarena::tasks
