@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/server/http_server.h"
+
+#include <httplib.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <list>
+#include <mutex>
+#include <thread>
+
+#include "os/fd.h"
+
+namespace szarena::net {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kSlice{100};  // how soon a stop or a client that left is noticed
+
+char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool SameName(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return Lower(x) == Lower(y); });
+}
+
+// A connection as cpp-httplib wants it.
+class SocketStream : public httplib::Stream {
+ public:
+  SocketStream(int fd, milliseconds timeout, const std::atomic<bool>& stopping)
+      : fd_(fd), timeout_(timeout), stopping_(stopping) {}
+
+  // Waits for a request (or its next part).
+  bool Wait(short events) const {
+    const auto deadline = Clock::now() + timeout_;
+    while (!stopping_ && Clock::now() < deadline) {
+      pollfd entry = {fd_, events, 0};
+      const int ready = poll(&entry, 1, static_cast<int>(kSlice.count()));
+      if (ready < 0 && errno != EINTR) return false;
+      if (ready > 0) return (entry.revents & events) != 0;
+    }
+    return false;
+  }
+  bool is_readable() const override { return Wait(POLLIN); }
+  bool is_writable() const override {
+    pollfd entry = {fd_, POLLOUT | POLLRDHUP, 0};
+    return poll(&entry, 1, 0) >= 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0;
+  }
+  ssize_t read(char* to, size_t size) override {
+    if (!Wait(POLLIN)) return -1;
+    return recv(fd_, to, size, 0);
+  }
+  ssize_t write(const char* from, size_t size) override {
+    if (!Wait(POLLOUT)) return -1;
+    return send(fd_, from, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+  void get_remote_ip_and_port(std::string& ip, int& port) const override {
+    ip = "local";
+    port = 0;
+  }
+  void get_local_ip_and_port(std::string& ip, int& port) const override {
+    ip = "local";
+    port = 0;
+  }
+  socket_t socket() const override { return fd_; }
+
+ private:
+  int fd_;
+  milliseconds timeout_;
+  const std::atomic<bool>& stopping_;
+};
+
+}  // namespace
+
+struct Reply::State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::stop_source gone;
+  bool begun = false;      // status and headers are settled
+  bool streaming = false;  // the body comes by Write
+  bool ended = false;      // the handler has returned
+  int status = 500;
+  HeaderList headers;
+  std::string body;  // whole, or what has been written and not yet sent
+  std::optional<Clock::time_point> stream_at;
+  HeaderList stream_headers;
+};
+
+bool Reply::Send(int status, HeaderList headers, std::string body) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->begun) return false;
+  state_->begun = true;
+  state_->status = status;
+  state_->headers = std::move(headers);
+  state_->body = std::move(body);
+  state_->changed.notify_all();
+  return true;
+}
+
+void Reply::Begin(int status, HeaderList headers) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->begun) return;
+  state_->begun = state_->streaming = true;
+  state_->status = status;
+  state_->headers = std::move(headers);
+  state_->changed.notify_all();
+}
+
+void Reply::StreamAfter(milliseconds delay, HeaderList headers) {
+  const std::lock_guard lock(state_->mutex);
+  state_->stream_at = Clock::now() + delay;
+  state_->stream_headers = std::move(headers);
+  state_->changed.notify_all();
+}
+
+bool Reply::Write(std::string_view bytes) {
+  constexpr size_t kMaxWaiting = 4 << 20;  // a slow client slows the writer
+  std::unique_lock lock(state_->mutex);
+  while (state_->body.size() > kMaxWaiting && !state_->gone.stop_requested()) {
+    state_->changed.wait_for(lock, kSlice);
+  }
+  if (state_->gone.stop_requested()) return false;
+  state_->body.append(bytes);
+  state_->changed.notify_all();
+  return true;
+}
+
+std::stop_token Reply::gone() const { return state_->gone.get_token(); }
+
+const std::string* Incoming::Find(std::string_view name) const {
+  for (const auto& [key, value] : headers) {
+    if (SameName(key, name)) return &value;
+  }
+  return nullptr;
+}
+
+// Every method and path goes to one handler.
+class HttpServer::Impl : public httplib::Server {
+ public:
+  Impl(Listener listener, HttpServer::Handler handler, HttpServerOptions options)
+      : listener_(std::move(listener)), handler_(std::move(handler)), options_(std::move(options)) {
+    set_payload_max_length(options_.max_body_bytes);
+    svr_sock_ = listener_.fd.get();  // else httplib takes the server for stopped
+    const auto serve = [this](const httplib::Request& request, httplib::Response& response) {
+      Serve(request, response);
+    };
+    Get(".*", serve).Post(".*", serve).Put(".*", serve).Delete(".*", serve).Options(".*", serve);
+    Patch(".*", serve);
+    acceptor_ = std::thread([this] { Accept(); });
+  }
+  ~Impl() override {
+    stopping_ = true;
+    acceptor_.join();
+    for (Connection& connection : connections_) connection.thread.join();
+    svr_sock_ = INVALID_SOCKET;
+    if (!listener_.path.empty()) unlink(listener_.path.c_str());
+  }
+  int port() const { return listener_.port; }
+
+ private:
+  struct Connection {
+    std::thread thread;
+    std::atomic<bool> ended = false;
+  };
+
+  void Accept() {
+    while (!stopping_) {
+      connections_.remove_if([](Connection& connection) {
+        if (!connection.ended) return false;
+        connection.thread.join();
+        return true;
+      });
+      pollfd entry = {listener_.fd.get(), POLLIN, 0};
+      if (poll(&entry, 1, static_cast<int>(kSlice.count())) <= 0) continue;
+      if (connections_.size() >= options_.max_connections) {
+        std::this_thread::sleep_for(kSlice);
+        continue;
+      }
+      os::UniqueFd fd(accept4(listener_.fd.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!fd) continue;
+      Connection& connection = connections_.emplace_back();
+      connection.thread = std::thread([this, &connection, fd = std::move(fd)] {
+        Converse(fd.get());
+        shutdown(fd.get(), SHUT_RDWR);
+        connection.ended = true;
+      });
+    }
+  }
+
+  void Converse(int fd) {
+    SocketStream stream(fd, options_.idle_timeout, stopping_);
+    for (bool closed = false; !closed && stream.Wait(POLLIN);) {
+      if (!process_request(stream, false, closed, nullptr)) return;
+    }
+  }
+
+  void Serve(const httplib::Request& request, httplib::Response& response) {
+    Incoming incoming{request.method, request.target, {}, request.body};
+    for (const auto& [name, value] : request.headers) incoming.headers.emplace_back(name, value);
+    auto state = std::make_shared<Reply::State>();
+    auto thread = std::make_shared<std::thread>([this, state, incoming = std::move(incoming)] {
+      Reply reply(state);
+      handler_(incoming, reply);
+      const std::lock_guard lock(state->mutex);
+      state->ended = true;
+      state->changed.notify_all();
+    });
+    std::unique_lock lock(state->mutex);
+    while (!state->begun && !state->ended) {
+      if (stopping_) state->gone.request_stop();
+      if (state->stream_at && Clock::now() >= *state->stream_at) {
+        state->begun = state->streaming = true;
+        state->status = 200;
+        state->headers = state->stream_headers;
+        break;
+      }
+      state->changed.wait_for(lock, state->stream_at ? std::min<Clock::duration>(
+                                                           kSlice, *state->stream_at - Clock::now())
+                                                     : Clock::duration(kSlice));
+    }
+    response.status = state->status;
+    std::string type = "text/plain";
+    for (const auto& [name, value] : state->headers) {
+      if (SameName(name, "Content-Type")) {
+        type = value;
+      } else {
+        response.set_header(name, value);
+      }
+    }
+    if (!state->streaming) {
+      if (!state->body.empty()) response.set_content(state->body, type);
+      lock.unlock();
+      thread->join();
+      return;
+    }
+    lock.unlock();
+    const auto last = std::make_shared<Clock::time_point>(Clock::now());
+    response.set_chunked_content_provider(
+        type,
+        [this, state, last](size_t, httplib::DataSink& sink) { return Pump(*state, *last, sink); },
+        [state, thread](bool) {
+          state->gone.request_stop();
+          thread->join();
+        });
+  }
+
+  // Sends what is waiting; false: the client has left.
+  bool Pump(Reply::State& state, Clock::time_point& last, httplib::DataSink& sink) {
+    std::unique_lock lock(state.mutex);
+    if (state.body.empty() && !state.ended) state.changed.wait_for(lock, kSlice);
+    std::string bytes = std::move(state.body);
+    state.body.clear();
+    const bool ended = state.ended;
+    state.changed.notify_all();
+    lock.unlock();
+    if (stopping_ || !sink.is_writable()) {
+      state.gone.request_stop();
+      if (bytes.empty() || stopping_) return false;
+    }
+    if (bytes.empty() && !ended && !options_.heartbeat.empty() &&
+        Clock::now() - last >= options_.heartbeat_interval) {
+      bytes = options_.heartbeat;
+    }
+    if (!bytes.empty()) {
+      last = Clock::now();
+      if (!sink.write(bytes.data(), bytes.size())) return false;
+    }
+    if (ended) sink.done();
+    return true;
+  }
+
+  Listener listener_;
+  HttpServer::Handler handler_;
+  HttpServerOptions options_;
+  std::atomic<bool> stopping_ = false;
+  std::list<Connection> connections_;  // of the acceptor's thread
+  std::thread acceptor_;
+};
+
+HttpServer::HttpServer(Listener listener, Handler handler, HttpServerOptions options)
+    : impl_(std::make_unique<Impl>(std::move(listener), std::move(handler), std::move(options))) {}
+
+HttpServer::~HttpServer() = default;
+
+int HttpServer::port() const { return impl_->port(); }
+
+}  // namespace szarena::net
