@@ -29,24 +29,23 @@ void ReadTools(const Json& tools, const std::string& name_space, Question& quest
 std::vector<Json> OutputItems(const Answer& answer) {
   std::vector<Json> items;
   if (!answer.reasoning.empty()) {
-    items.push_back(
-        Json::Of({{"type", "reasoning"},
-                  {"id", "rs_" + answer.id},
-                  {"summary", Json::MakeArray().Append(Json::Of(
-                                  {{"type", "summary_text"}, {"text", answer.reasoning}}))},
-                  {"encrypted_content", "sealed-" + answer.id}}));
+    Json summary = Json::MakeArray();
+    summary.Append(Json::Of({{"type", "summary_text"}, {"text", answer.reasoning}}));
+    items.push_back(Json::Of({{"type", "reasoning"},
+                              {"id", "rs_" + answer.id},
+                              {"summary", std::move(summary)},
+                              {"encrypted_content", "sealed-" + answer.id}}));
   }
   const bool refused = answer.finish == "refusal";
   if (!answer.text.empty() || refused) {
-    const Json part = refused ? Json::Of({{"type", "refusal"}, {"refusal", answer.text}})
-                              : Json::Of({{"type", "output_text"},
-                                          {"text", answer.text},
-                                          {"annotations", Json::MakeArray()}});
+    Json part = Json::Of({{"type", refused ? "refusal" : "output_text"}});
+    part.Set(refused ? "refusal" : "text", answer.text);
+    if (!refused) part.Set("annotations", Json::MakeArray());
     items.push_back(Json::Of({{"type", "message"},
                               {"id", "msg_" + answer.id},
                               {"status", "completed"},
                               {"role", "assistant"},
-                              {"content", Json::MakeArray().Append(part)}}));
+                              {"content", Json::MakeArray().Append(std::move(part))}}));
   }
   for (const AnswerCall& call : answer.calls) {
     Json item = Json::Of({{"type", "function_call"},

@@ -245,6 +245,7 @@ Result<std::unique_ptr<StandIn>> StandIn::Start(Script script, int port,
   Impl& it = *impl;
   it.server.set_payload_max_length(256 << 20);
   it.server.set_keep_alive_timeout(1);  // so that the end does not wait long for idle clients
+  it.server.set_tcp_nodelay(true);
   const auto handle = [&it](const httplib::Request& request, httplib::Response& response) {
     it.Handle(request, response);
   };

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names and JSON forms.
+#include "model/message.h"
+
+#include <array>
+
+namespace szarena::model {
+namespace {
+
+using data::Json;
+
+constexpr std::array<std::string_view, 3> kRoles = {"user", "assistant", "tool"};
+constexpr std::array<std::string_view, 7> kFinishes = {
+    "stop", "calls", "length", "refused", "malformed", "context-full", "oversized"};
+
+}  // namespace
+
+std::string_view RoleName(Role role) { return kRoles.at(static_cast<size_t>(role)); }
+std::string_view FinishName(Finish finish) { return kFinishes.at(static_cast<size_t>(finish)); }
+
+Message UserMessage(std::string text) {
+  Message message;
+  message.text = std::move(text);
+  return message;
+}
+
+Message ToolMessage(const ToolCall& call, bool ok, std::string text) {
+  Message message;
+  message.role = Role::kTool;
+  message.text = std::move(text);
+  message.call_id = call.id;
+  message.tool = call.name;
+  message.ok = ok;
+  return message;
+}
+
+Json MessageToJson(const Message& message) {
+  Json json = Json::Of({{"role", RoleName(message.role)}, {"text", message.text}});
+  if (message.role == Role::kTool) {
+    json.Set("call_id", message.call_id).Set("tool", message.tool).Set("ok", message.ok);
+  }
+  if (!message.calls.empty()) {
+    Json calls = Json::MakeArray();
+    for (const ToolCall& call : message.calls) {
+      Json item = Json::Of({{"id", call.id}, {"name", call.name}, {"arguments", call.arguments}});
+      if (!call.fault.empty()) item.Set("fault", call.fault);
+      calls.Append(std::move(item));
+    }
+    json.Set("calls", std::move(calls));
+  }
+  if (!message.raw.is_null()) json.Set("raw", message.raw);
+  return json;
+}
+
+}  // namespace szarena::model
