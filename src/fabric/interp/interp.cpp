@@ -163,8 +163,10 @@ void RunMain(Core& core, Pe& pe) {
   if (address >= kRegisterBase) [[unlikely]] {                                                                                       \
     if (clock > core.now) AGAIN();                                                                                                   \
     auto value = static_cast<uint16_t>(A);                                                                                           \
-    std::string why = sizeof(T) == 2 ? core.around->Register(pe, address, write, value) : std::string("accesses of 16 bits only");   \
-    if (!why.empty()) FATAL(kRawRegister, fmt::format("{} of byte address 0x{:04x} (word 0x{:04x}): {}", write ? "a store" : "a load", address, address / 2, why)); \
+    {                                                                                                                                \
+      const std::string why = sizeof(T) == 2 ? core.around->Register(pe, address, write, value) : std::string("accesses of 16 bits only"); \
+      if (!why.empty()) FATAL(kRawRegister, fmt::format("{} of byte address 0x{:04x} (word 0x{:04x}): {}", write ? "a store" : "a load", address, address / 2, why)); \
+    }                                                                                                                                \
     if (!write) A = Up(static_cast<T>(value));                                                                                       \
     DONE();                                                                                                                          \
   }
