@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must hold for a generated program: it compiles, its image survives being written and read, it gives the expected values, and it
+// gives the same for any number of threads. For a damaged program: messages with a place, or all of that but the values.
+#pragma once
+
+#include <string>
+
+#include "program.h"
+
+namespace szarena::csl_fuzz {
+
+struct Verdict {
+  std::string fault;        // empty: everything held
+  bool compiled = false;
+  std::string messages;     // of the compiler
+  uint64_t cycles = 0;
+};
+
+// A program that is valid by construction.
+Verdict CheckValid(const Program& program);
+// A damaged one.
+Verdict CheckDamaged(const Program& program);
+
+}  // namespace szarena::csl_fuzz
