@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a program: every file it names is the input itself, libraries are the real ones. The compiler ends, and what it
-// accepts is a well-formed image.
+// Any bytes as a program: every file it names is the input itself, libraries are the real ones. The
+// compiler ends, and what it accepts is a well-formed image.
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -21,13 +21,19 @@ namespace {
 
 class OneFile : public FileProvider {
  public:
-  OneFile(SourceMap& sources, NameTable& names, DiagSink& diags, std::string text) : sources_(sources), names_(names), diags_(diags) { Add("input.csl", std::move(text)); }
+  OneFile(SourceMap& sources, NameTable& names, DiagSink& diags, std::string text)
+      : sources_(sources), names_(names), diags_(diags) {
+    Add("input.csl", std::move(text));
+  }
 
   const Ast* Load(std::string_view path, SourceId from, Span span) override {
     std::string name(path);
-    if (name.starts_with('<') && name.ends_with('>')) name = name.substr(1, name.size() - 2);
-    else if (!IsLibrary(from)) name = "input.csl";
-    else if (name.ends_with(".csl")) name.resize(name.size() - 4);
+    if (name.starts_with('<') && name.ends_with('>'))
+      name = name.substr(1, name.size() - 2);
+    else if (!IsLibrary(from))
+      name = "input.csl";
+    else if (name.ends_with(".csl"))
+      name.resize(name.size() - 4);
     if (auto known = asts_.find(name); known != asts_.end()) return known->second.get();
     auto text = LibraryText(name);
     if (!text) {
@@ -36,13 +42,16 @@ class OneFile : public FileProvider {
     }
     return Add(name, std::string(*text));
   }
-  std::optional<std::string> ReadText(std::string_view, SourceId, Span) override { return "[1, 2.5, {\"a\": true}]"; }
+  std::optional<std::string> ReadText(std::string_view, SourceId, Span) override {
+    return "[1, 2.5, {\"a\": true}]";
+  }
   bool IsLibrary(SourceId file) const override { return file.index != 0 && !file.IsNone(); }
 
  private:
   const Ast* Add(const std::string& name, std::string text) {
     SourceId id = sources_.Add(name, std::move(text)).value();
-    return asts_.emplace(name, std::make_unique<Ast>(Parse(sources_, id, names_, diags_))).first->second.get();
+    return asts_.emplace(name, std::make_unique<Ast>(Parse(sources_, id, names_, diags_)))
+        .first->second.get();
   }
 
   SourceMap& sources_;

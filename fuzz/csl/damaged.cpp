@@ -10,10 +10,12 @@ using namespace szarena::csl_fuzz;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t head = std::min<size_t>(size, 32);
-  Choices damage{std::span<const uint8_t>(data, head)}, choices{std::span<const uint8_t>(data + head, size - head)};
+  Choices damage{std::span<const uint8_t>(data, head)},
+      choices{std::span<const uint8_t>(data + head, size - head)};
   const Program program = Mutate(Generate(choices), damage, nullptr);
   const Verdict verdict = CheckDamaged(program);
   if (verdict.fault.empty()) return 0;
-  std::fprintf(stderr, "%s\n%s\n%s\n", program.ToText().c_str(), verdict.messages.c_str(), verdict.fault.c_str());
+  std::fprintf(stderr, "%s\n%s\n%s\n", program.ToText().c_str(), verdict.messages.c_str(),
+               verdict.fault.c_str());
   std::abort();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes: the lexer, the parser and the renderers end; what parses without faults prints to an equal tree.
+// Any bytes: the lexer, the parser and the renderers end; what parses without faults prints to an
+// equal tree.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

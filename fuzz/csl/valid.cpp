@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes are the decisions of the generator: its programs compile without messages and give what the generator expects.
+// The bytes are the decisions of the generator: its programs compile without messages and give what
+// the generator expects.
 #include <cstdio>
 #include <cstdlib>
 
@@ -12,6 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Program program = Generate(choices);
   const Verdict verdict = CheckValid(program);
   if (verdict.fault.empty()) return 0;
-  std::fprintf(stderr, "%s\n%s\n%s\n", program.ToText().c_str(), verdict.messages.c_str(), verdict.fault.c_str());
+  std::fprintf(stderr, "%s\n%s\n%s\n", program.ToText().c_str(), verdict.messages.c_str(),
+               verdict.fault.c_str());
   std::abort();
 }

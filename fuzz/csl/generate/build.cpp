@@ -50,7 +50,8 @@ int Resources::OutputQueue() { return Take(out_); }
 int Resources::Dsr(int file) { return Take(dsr_[file]); }
 int Resources::Xdsr() { return Take(xdsr_); }
 
-void Build::ExpectEverywhere(const std::string& symbol, Type type, const std::vector<Bits>& values) {
+void Build::ExpectEverywhere(const std::string& symbol, Type type,
+                             const std::vector<Bits>& values) {
   for (int y = 0; y < height(); ++y) {
     for (int x = 0; x < width(); ++x) Expect(x, y, symbol, type, values);
   }
@@ -60,15 +61,21 @@ std::string ComputePart(Build& b, const std::string& p) {
   CodeGen gen(b.c, b.program.half, p);
   const std::string code = gen.Module();
   for (const CodeGen::Result& r : gen.Results()) b.ExpectEverywhere(r.name, r.type, r.values);
-  return code + fmt::format("fn start() void {{\n  {0}run();\n  {0}show();\n  @activate(next_id);\n}}\n", p);
+  return code +
+         fmt::format("fn start() void {{\n  {0}run();\n  {0}show();\n  @activate(next_id);\n}}\n",
+                     p);
 }
 
 std::string Program::ToText() const {
-  std::string text = fmt::format("// --arch={} --fp16-format={}{}\n", wse3 ? "wse3" : "wse2", Half(half).Name(), memcpy ? " --memcpy --channels=1" : "");
+  std::string text = fmt::format("// --arch={} --fp16-format={}{}\n", wse3 ? "wse3" : "wse2",
+                                 Half(half).Name(), memcpy ? " --memcpy --channels=1" : "");
   for (const auto& [name, value] : params) text += fmt::format("// --params={}:{}\n", name, value);
   for (const HostCommand& h : host) {
-    static const char* const kNames[] = {"copy in", "copy out", "launch", "stream in", "stream out"};
-    text += fmt::format("// host: {} {} of {} x {} PEs at ({}, {}), {} elements each\n", kNames[static_cast<size_t>(h.kind)], h.name, h.width, h.height, h.x, h.y, h.count);
+    static const char* const kNames[] = {"copy in", "copy out", "launch", "stream in",
+                                         "stream out"};
+    text += fmt::format("// host: {} {} of {} x {} PEs at ({}, {}), {} elements each\n",
+                        kNames[static_cast<size_t>(h.kind)], h.name, h.width, h.height, h.x, h.y,
+                        h.count);
   }
   for (const File& file : files) text += fmt::format("//--- {}\n{}", file.name, file.text);
   return text;
@@ -93,31 +100,46 @@ Program Generate(Choices& c) {
     const std::string prefix = fmt::format("p{}_", i), file = fmt::format("part{}.csl", i);
     std::string text = kParts[c.Below(std::size(kParts))](b, prefix);
     if (text.empty()) text = ComputePart(b, prefix);
-    program.files.push_back({file, "param x: u16;\nparam y: u16;\nparam next_id: local_task_id;\n" + text});
-    imports += fmt::format("const part{0} = @import_module(\"{1}\", .{{ .x = x, .y = y, .next_id = next_id }});\n", i, file);
+    program.files.push_back(
+        {file, "param x: u16;\nparam y: u16;\nparam next_id: local_task_id;\n" + text});
+    imports += fmt::format(
+        "const part{0} = @import_module(\"{1}\", .{{ .x = x, .y = y, .next_id = next_id }});\n", i,
+        file);
     stages += fmt::format("    {} => part{}.start(),\n", i + 1, i);
   }
   std::string root = "param x: u16;\nparam y: u16;\n";
   std::string start = fmt::format("  @activate(next_id);\n");
   if (program.memcpy) {
-    root += "param memcpy_params: comptime_struct;\nconst sys_mod = @import_module(\"<memcpy/memcpy>\", memcpy_params);\n";
+    root +=
+        "param memcpy_params: comptime_struct;\nconst sys_mod = "
+        "@import_module(\"<memcpy/memcpy>\", memcpy_params);\n";
     program.host.emplace_back().name = "begin";
     program.host.back().width = program.width;
     program.host.back().height = program.height;
   }
-  root += fmt::format("const next_id = @get_local_task_id({});\n", next) + imports + "var stage: u16 = 0;\n";
-  root += fmt::format("task advance() void {{\n  stage += 1;\n  switch (stage) {{\n{}    else => {{ {} }},\n  }}\n}}\n", stages,
-                      program.memcpy ? "sys_mod.unblock_cmd_stream();" : "");
+  root += fmt::format("const next_id = @get_local_task_id({});\n", next) + imports +
+          "var stage: u16 = 0;\n";
+  root += fmt::format(
+      "task advance() void {{\n  stage += 1;\n  switch (stage) {{\n{}    else => {{ {} }},\n  "
+      "}}\n}}\n",
+      stages, program.memcpy ? "sys_mod.unblock_cmd_stream();" : "");
   if (program.memcpy) root += "fn begin() void { @activate(next_id); }\n";
-  root += "comptime {\n  @bind_local_task(advance, next_id);\n" + (program.memcpy ? "  @export_symbol(begin);\n" : start) + b.exports + "}\n" + b.globals;
+  root += "comptime {\n  @bind_local_task(advance, next_id);\n" +
+          (program.memcpy ? "  @export_symbol(begin);\n" : start) + b.exports + "}\n" + b.globals;
 
   std::string layout;
   if (program.memcpy) {
-    layout += fmt::format("const memcpy = @import_module(\"<memcpy/get_params>\", .{{ .width = {}, .height = {}{} }});\n", program.width, program.height, b.memcpy_params);
+    layout += fmt::format(
+        "const memcpy = @import_module(\"<memcpy/get_params>\", .{{ .width = {}, .height = {}{} "
+        "}});\n",
+        program.width, program.height, b.memcpy_params);
   }
   layout += fmt::format("layout {{\n  @set_rectangle({}, {});\n", program.width, program.height);
-  layout += fmt::format("  for (@range(u16, {})) |x| {{\n    for (@range(u16, {})) |y| {{\n", program.width, program.height);
-  layout += fmt::format("      @set_tile_code(x, y, \"pe.csl\", .{{ .x = x, .y = y{} }});\n    }}\n  }}\n", program.memcpy ? ", .memcpy_params = memcpy.get_params(x)" : "");
+  layout += fmt::format("  for (@range(u16, {})) |x| {{\n    for (@range(u16, {})) |y| {{\n",
+                        program.width, program.height);
+  layout += fmt::format(
+      "      @set_tile_code(x, y, \"pe.csl\", .{{ .x = x, .y = y{} }});\n    }}\n  }}\n",
+      program.memcpy ? ", .memcpy_params = memcpy.get_params(x)" : "");
   if (program.memcpy) layout += "  @export_name(\"begin\", fn () void);\n";
   layout += b.layout + "}\n";
   program.files.insert(program.files.begin(), {File{"layout.csl", layout}, File{"pe.csl", root}});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program while its parts are put together. A part is a PE module "<name>.csl" with `param x`, `param y` and `param next_id`, and a
-// function `start`, at whose end, at once or later, it activates next_id; it claims what it needs of the hardware.
+// A program while its parts are put together. A part is a PE module "<name>.csl" with `param x`,
+// `param y` and `param next_id`, and a function `start`, at whose end, at once or later, it
+// activates next_id; it claims what it needs of the hardware.
 #pragma once
 
 #include <set>
@@ -21,7 +22,7 @@ class Resources {
   int ControlId();
   int InputQueue();
   int OutputQueue();
-  int Dsr(int file);   // 0 dest, 1 src0, 2 src1
+  int Dsr(int file);  // 0 dest, 1 src0, 2 src1
   int Xdsr();
 
  private:
@@ -35,9 +36,9 @@ struct Build {
   Choices& c;
   Program& program;
   Resources take;
-  std::string layout;     // statements of the layout block
-  std::string exports;    // statements of the root's comptime block
-  std::string globals;    // declarations of the root
+  std::string layout;   // statements of the layout block
+  std::string exports;  // statements of the root's comptime block
+  std::string globals;  // declarations of the root
   std::string memcpy_params;
   int parts = 0;
 
@@ -51,7 +52,8 @@ struct Build {
   void ExpectEverywhere(const std::string& symbol, Type type, const std::vector<Bits>& values);
 };
 
-// Each returns the text of the module; `p` is its prefix for names. An empty text: not possible here.
+// Each returns the text of the module; `p` is its prefix for names. An empty text: not possible
+// here.
 std::string ComputePart(Build& b, const std::string& p);
 std::string VectorPart(Build& b, const std::string& p);
 std::string StreamPart(Build& b, const std::string& p);

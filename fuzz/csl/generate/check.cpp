@@ -27,13 +27,16 @@ struct Compiled {
   std::string fault;
 };
 
-// Every error and warning names file, line and column, but for the few that are about the program as a whole.
+// Every error and warning names file, line and column, but for the few that are about the program
+// as a whole.
 std::string MessageWithoutPlace(const csl::DiagSink& diags) {
   for (const csl::Diagnostic& d : diags.all()) {
     if (d.severity == csl::Severity::kNote || !d.span.IsNone()) continue;
     using csl::DiagKind;
-    const bool whole = d.kind == DiagKind::kTooManyErrors || d.kind == DiagKind::kLayoutMissing || d.kind == DiagKind::kRectangleMissing ||
-                       d.kind == DiagKind::kLayoutParamUnknown || d.kind == DiagKind::kTileCodeMissing || d.kind == DiagKind::kNeverExported;
+    const bool whole = d.kind == DiagKind::kTooManyErrors || d.kind == DiagKind::kLayoutMissing ||
+                       d.kind == DiagKind::kRectangleMissing ||
+                       d.kind == DiagKind::kLayoutParamUnknown ||
+                       d.kind == DiagKind::kTileCodeMissing || d.kind == DiagKind::kNeverExported;
     if (!whole) return d.message;
   }
   return {};
@@ -47,7 +50,9 @@ Compiled Compile(const Program& program, bool damaged) {
   MemoryFiles files(sources, names, diags, program);
   csl::Session session(sources, names, diags, files);
   session.target.arch = program.wse3 ? bytecode::Arch::kWse3 : bytecode::Arch::kWse2;
-  session.target.fp16 = program.half == Format::kBf16 ? FloatFormat::kBf16 : program.half == Format::kCb16 ? FloatFormat::kCb16 : FloatFormat::kF16;
+  session.target.fp16 = program.half == Format::kBf16   ? FloatFormat::kBf16
+                        : program.half == Format::kCb16 ? FloatFormat::kCb16
+                                                        : FloatFormat::kF16;
   session.target.offset_x = session.target.offset_y = -1;
   if (damaged) session.limits.comptime_steps = 300'000;
   csl::AddLayoutBuiltins(session.builtins);
@@ -68,11 +73,14 @@ Compiled Compile(const Program& program, bool damaged) {
     out.fault = "no program and no error";
     return out;
   }
-  if (const auto valid = bytecode::Verify(*compiled); !valid) out.fault = "not well formed: " + valid.error().ToString();
+  if (const auto valid = bytecode::Verify(*compiled); !valid)
+    out.fault = "not well formed: " + valid.error().ToString();
   const std::vector<uint8_t> bytes = bytecode::ToBytes(*compiled);
   auto again = bytecode::FromBytes(bytes);
-  if (!again) out.fault = "the image cannot be read back: " + again.error().ToString();
-  else if (bytecode::ToBytes(*again) != bytes) out.fault = "the image changes when it is read back";
+  if (!again)
+    out.fault = "the image cannot be read back: " + again.error().ToString();
+  else if (bytecode::ToBytes(*again) != bytes)
+    out.fault = "the image changes when it is read back";
   if (out.fault.empty()) out.program = std::make_shared<const bytecode::Program>(std::move(*again));
   return out;
 }
@@ -82,35 +90,44 @@ struct Seen {
   std::string error;
   uint64_t cycles = 0;
   std::vector<std::string> traps;
-  std::vector<uint8_t> memory;      // of all PEs' variables
+  std::vector<uint8_t> memory;  // of all PEs' variables
   std::vector<std::vector<uint32_t>> outputs;
-  std::string wrong;                // first difference from what is expected
+  std::string wrong;  // first difference from what is expected
   friend bool operator==(const Seen& a, const Seen& b) {
-    return a.error == b.error && a.cycles == b.cycles && a.traps == b.traps && a.memory == b.memory && a.outputs == b.outputs;
+    return a.error == b.error && a.cycles == b.cycles && a.traps == b.traps &&
+           a.memory == b.memory && a.outputs == b.outputs;
   }
 };
 
-Result<void> Drive(sdkhost::Runtime& runtime, const Program& program, std::vector<std::vector<uint32_t>>& outputs) {
+Result<void> Drive(sdkhost::Runtime& runtime, const Program& program,
+                   std::vector<std::vector<uint32_t>>& outputs) {
   size_t reserved = 0;
-  for (const HostCommand& h : program.host) reserved += h.kind == HostCommand::Kind::kCopyOut || h.kind == HostCommand::Kind::kStreamOut ? 1 : 0;
+  for (const HostCommand& h : program.host)
+    reserved +=
+        h.kind == HostCommand::Kind::kCopyOut || h.kind == HostCommand::Kind::kStreamOut ? 1 : 0;
   outputs.reserve(reserved);  // the runtime keeps views of the words
   for (const HostCommand& h : program.host) {
-    const bool streaming = h.kind == HostCommand::Kind::kStreamIn || h.kind == HostCommand::Kind::kStreamOut;
+    const bool streaming =
+        h.kind == HostCommand::Kind::kStreamIn || h.kind == HostCommand::Kind::kStreamOut;
     if (h.kind == HostCommand::Kind::kLaunch) {
       std::vector<sdkhost::Argument> arguments;
-      for (const auto& [value, type] : h.arguments) arguments.push_back({static_cast<uint32_t>(value), type});
-      if (const auto ticket = runtime.Launch(h.name, arguments); !ticket) return tl::unexpected(ticket.error());
+      for (const auto& [value, type] : h.arguments)
+        arguments.push_back({static_cast<uint32_t>(value), type});
+      if (const auto ticket = runtime.Launch(h.name, arguments); !ticket)
+        return tl::unexpected(ticket.error());
       continue;
     }
-    const sdkhost::CopyShape shape{{h.x, h.y, h.width, h.height},
-                                   h.count,
-                                   streaming,
-                                   h.half ? sdkhost::Width::k16Bit : sdkhost::Width::k32Bit,
-                                   h.column_major ? sdkhost::Order::kColMajor : sdkhost::Order::kRowMajor};
+    const sdkhost::CopyShape shape{
+        {h.x, h.y, h.width, h.height},
+        h.count,
+        streaming,
+        h.half ? sdkhost::Width::k16Bit : sdkhost::Width::k32Bit,
+        h.column_major ? sdkhost::Order::kColMajor : sdkhost::Order::kRowMajor};
     auto id = runtime.SymbolId(h.name);
     if (!id) return tl::unexpected(id.error());
     if (h.kind == HostCommand::Kind::kCopyIn || h.kind == HostCommand::Kind::kStreamIn) {
-      const auto ticket = runtime.CopyIn(*id, h.words, shape, static_cast<sdkhost::Broadcast>(h.broadcast));
+      const auto ticket =
+          runtime.CopyIn(*id, h.words, shape, static_cast<sdkhost::Broadcast>(h.broadcast));
       if (!ticket) return tl::unexpected(ticket.error());
     } else {
       outputs.emplace_back(h.words.size());
@@ -121,7 +138,8 @@ Result<void> Drive(sdkhost::Runtime& runtime, const Program& program, std::vecto
   return runtime.WaitAll();
 }
 
-Seen Run(const Program& program, const Compiled& compiled, int threads, std::optional<uint64_t> picker, uint64_t max_cycles) {
+Seen Run(const Program& program, const Compiled& compiled, int threads,
+         std::optional<uint64_t> picker, uint64_t max_cycles) {
   Seen seen;
   fabric::Options options;
   options.threads = threads;
@@ -162,7 +180,9 @@ Seen Run(const Program& program, const Compiled& compiled, int threads, std::opt
     const auto& got = seen.outputs[output++];
     for (size_t i = 0; i < got.size() && seen.wrong.empty(); ++i) {
       const uint32_t mask = h.half ? 0xffff : 0xffffffff;
-      if (((got[i] ^ h.words[i]) & mask) != 0) seen.wrong = fmt::format("the host got {:#x} as word {} of {}, not {:#x}", got[i], i, h.name, h.words[i]);
+      if (((got[i] ^ h.words[i]) & mask) != 0)
+        seen.wrong = fmt::format("the host got {:#x} as word {} of {}, not {:#x}", got[i], i,
+                                 h.name, h.words[i]);
     }
   }
   for (const Expected& e : program.expected) {
@@ -173,13 +193,15 @@ Seen Run(const Program& program, const Compiled& compiled, int threads, std::opt
     for (size_t i = 0; i < e.values.size(); ++i) {
       Bits got = 0;
       if ((i + 1) * size > bytes->size()) {
-        seen.wrong = fmt::format("{} of PE ({}, {}) has {} bytes only", e.symbol, e.x, e.y, bytes->size());
+        seen.wrong =
+            fmt::format("{} of PE ({}, {}) has {} bytes only", e.symbol, e.x, e.y, bytes->size());
         break;
       }
       std::memcpy(&got, bytes->data() + i * size, size);
       if (e.type.bits < 64) got &= (Bits{1} << e.type.bits) - 1;
       if (!Same(e.type, got, e.values[i])) {
-        seen.wrong = fmt::format("{}[{}] of PE ({}, {}), {}, is {:#x}, not {:#x}", e.symbol, i, e.x, e.y, e.type.Name(), got, e.values[i]);
+        seen.wrong = fmt::format("{}[{}] of PE ({}, {}), {}, is {:#x}, not {:#x}", e.symbol, i, e.x,
+                                 e.y, e.type.Name(), got, e.values[i]);
         break;
       }
     }
@@ -211,15 +233,23 @@ Verdict CheckValid(const Program& program) {
   constexpr uint64_t kCycles = 5'000'000;
   const Seen one = Run(program, compiled, 1, {}, kCycles);
   verdict.cycles = one.cycles;
-  if (!one.error.empty()) verdict.fault = one.error;
-  else if (!one.traps.empty()) verdict.fault = "an unexpected trap: " + one.traps[0];
-  else if (!one.wrong.empty()) verdict.fault = one.wrong;
-  if (verdict.fault.empty() && program.width * program.height > 1) verdict.fault = Different(one, Run(program, compiled, 2, {}, kCycles), "1 and 2 threads differ");
+  if (!one.error.empty())
+    verdict.fault = one.error;
+  else if (!one.traps.empty())
+    verdict.fault = "an unexpected trap: " + one.traps[0];
+  else if (!one.wrong.empty())
+    verdict.fault = one.wrong;
+  if (verdict.fault.empty() && program.width * program.height > 1)
+    verdict.fault =
+        Different(one, Run(program, compiled, 2, {}, kCycles), "1 and 2 threads differ");
   if (verdict.fault.empty() && !program.order_matters) {
     const Seen shaken = Run(program, compiled, 1, 7, kCycles);
-    if (!shaken.error.empty()) verdict.fault = "in another order of tasks: " + shaken.error;
-    else if (!shaken.wrong.empty()) verdict.fault = "in another order of tasks: " + shaken.wrong;
-    else if (!shaken.traps.empty()) verdict.fault = "in another order of tasks, a trap: " + shaken.traps[0];
+    if (!shaken.error.empty())
+      verdict.fault = "in another order of tasks: " + shaken.error;
+    else if (!shaken.wrong.empty())
+      verdict.fault = "in another order of tasks: " + shaken.wrong;
+    else if (!shaken.traps.empty())
+      verdict.fault = "in another order of tasks, a trap: " + shaken.traps[0];
   }
   return verdict;
 }
@@ -234,7 +264,9 @@ Verdict CheckDamaged(const Program& program) {
   constexpr uint64_t kCycles = 20'000;
   const Seen one = Run(program, compiled, 1, {}, kCycles);
   verdict.cycles = one.cycles;
-  if (program.width * program.height > 1) verdict.fault = Different(one, Run(program, compiled, 2, {}, kCycles), "1 and 2 threads differ");
+  if (program.width * program.height > 1)
+    verdict.fault =
+        Different(one, Run(program, compiled, 2, {}, kCycles), "1 and 2 threads differ");
   return verdict;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold for a generated program: it compiles, its image survives being written and read, it gives the expected values, and it
-// gives the same for any number of threads. For a damaged program: messages with a place, or all of that but the values.
+// What must hold for a generated program: it compiles, its image survives being written and read,
+// it gives the expected values, and it gives the same for any number of threads. For a damaged
+// program: messages with a place, or all of that but the values.
 #pragma once
 
 #include <string>
@@ -10,9 +11,9 @@
 namespace szarena::csl_fuzz {
 
 struct Verdict {
-  std::string fault;        // empty: everything held
+  std::string fault;  // empty: everything held
   bool compiled = false;
-  std::string messages;     // of the compiler
+  std::string messages;  // of the compiler
   uint64_t cycles = 0;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decisions of a generator: bytes of a fuzzer's input, or an endless sequence from a seed. Where the bytes end every answer is
-// 0, and 0 means "the simplest": a generator that asks for more always ends.
+// The decisions of a generator: bytes of a fuzzer's input, or an endless sequence from a seed.
+// Where the bytes end every answer is 0, and 0 means "the simplest": a generator that asks for more
+// always ends.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,9 @@ class Choices {
     if (n > 65536) v = v << 16 | Byte() << 8 | Byte();
     return v % n;
   }
-  int Between(int low, int high) { return low + static_cast<int>(Below(static_cast<uint32_t>(high - low + 1))); }
+  int Between(int low, int high) {
+    return low + static_cast<int>(Below(static_cast<uint32_t>(high - low + 1)));
+  }
   bool Chance(uint32_t percent) { return Below(100) >= 100 - percent; }
   template <typename T>
   const T& Pick(const std::vector<T>& from) {

@@ -15,20 +15,31 @@ class Runner {
 
   Bits Eval(const Expr& e) {
     switch (e.kind) {
-      case Expr::Kind::kLiteral: return e.value;
-      case Expr::Kind::kLoad: return memory_.at(SlotOf(e.place));
-      case Expr::Kind::kAddress: return SlotOf(e.place);
-      case Expr::Kind::kUnary: return e.op == Op::kSub ? Negate(e.type, Eval(*e.kids[0])) : Complement(e.type, Eval(*e.kids[0]));
-      case Expr::Kind::kNot: return Eval(*e.kids[0]) ^ 1;
-      case Expr::Kind::kAnd: return Eval(*e.kids[0]) != 0 ? Eval(*e.kids[1]) : 0;
-      case Expr::Kind::kOr: return Eval(*e.kids[0]) != 0 ? 1 : Eval(*e.kids[1]);
+      case Expr::Kind::kLiteral:
+        return e.value;
+      case Expr::Kind::kLoad:
+        return memory_.at(SlotOf(e.place));
+      case Expr::Kind::kAddress:
+        return SlotOf(e.place);
+      case Expr::Kind::kUnary:
+        return e.op == Op::kSub ? Negate(e.type, Eval(*e.kids[0]))
+                                : Complement(e.type, Eval(*e.kids[0]));
+      case Expr::Kind::kNot:
+        return Eval(*e.kids[0]) ^ 1;
+      case Expr::Kind::kAnd:
+        return Eval(*e.kids[0]) != 0 ? Eval(*e.kids[1]) : 0;
+      case Expr::Kind::kOr:
+        return Eval(*e.kids[0]) != 0 ? 1 : Eval(*e.kids[1]);
       case Expr::Kind::kBinary: {
         const Bits a = Eval(*e.kids[0]), b = Eval(*e.kids[1]);
         return Apply(e.op, e.kids[0]->type, a, b);
       }
-      case Expr::Kind::kCast: return Convert(e.kids[0]->type, e.type, Eval(*e.kids[0]));
-      case Expr::Kind::kIf: return Eval(Eval(*e.kids[0]) != 0 ? *e.kids[1] : *e.kids[2]);
-      case Expr::Kind::kBlock: return Eval(Eval(*e.kids[0]) != 0 ? *e.kids[1] : *e.kids[2]);
+      case Expr::Kind::kCast:
+        return Convert(e.kids[0]->type, e.type, Eval(*e.kids[0]));
+      case Expr::Kind::kIf:
+        return Eval(Eval(*e.kids[0]) != 0 ? *e.kids[1] : *e.kids[2]);
+      case Expr::Kind::kBlock:
+        return Eval(Eval(*e.kids[0]) != 0 ? *e.kids[1] : *e.kids[2]);
       case Expr::Kind::kSwitch: {
         const Bits v = Eval(*e.kids[0]);
         for (size_t i = 1; i + 1 < e.kids.size(); i += 2) {
@@ -63,9 +74,11 @@ class Runner {
       return p.index.empty() ? at : at + Eval(*p.index[0]);
     }
     size_t element = 0;
-    for (size_t i = 0; i < p.index.size(); ++i) element = element * static_cast<size_t>(v.dims[i]) + Eval(*p.index[i]);
+    for (size_t i = 0; i < p.index.size(); ++i)
+      element = element * static_cast<size_t>(v.dims[i]) + Eval(*p.index[i]);
     const size_t width = v.shape != nullptr ? v.shape->fields.size() : 1;
-    return static_cast<size_t>(v.slot) + element * width + static_cast<size_t>(p.field >= 0 ? p.field : 0);
+    return static_cast<size_t>(v.slot) + element * width +
+           static_cast<size_t>(p.field >= 0 ? p.field : 0);
   }
 
   // What a loop does with the end of its body: true to go on.
@@ -84,23 +97,29 @@ class Runner {
   End Run(const Stmt& s) {
     End out = End::kNormal;
     switch (s.kind) {
-      case Stmt::Kind::kText: return out;
+      case Stmt::Kind::kText:
+        return out;
       case Stmt::Kind::kAssign: {
         const size_t slot = SlotOf(s.place);
         const Bits v = Eval(*s.value);
         memory_.at(slot) = s.compound ? Apply(s.op, s.place.type(), memory_.at(slot), v) : v;
         return out;
       }
-      case Stmt::Kind::kDeclare: memory_.at(static_cast<size_t>(s.variable->slot)) = Eval(*s.value); return out;
+      case Stmt::Kind::kDeclare:
+        memory_.at(static_cast<size_t>(s.variable->slot)) = Eval(*s.value);
+        return out;
       case Stmt::Kind::kDeclareArray:
-        for (size_t i = 0; i < s.values.size(); ++i) memory_.at(static_cast<size_t>(s.variable->slot) + i) = Eval(*s.values[i]);
+        for (size_t i = 0; i < s.values.size(); ++i)
+          memory_.at(static_cast<size_t>(s.variable->slot) + i) = Eval(*s.values[i]);
         return out;
       case Stmt::Kind::kCopy:
         for (int i = 0; i < s.variable->Slots(); ++i) {
-          memory_.at(static_cast<size_t>(s.place.variable->slot + i)) = memory_.at(static_cast<size_t>(s.variable->slot + i));
+          memory_.at(static_cast<size_t>(s.place.variable->slot + i)) =
+              memory_.at(static_cast<size_t>(s.variable->slot + i));
         }
         return out;
-      case Stmt::Kind::kIf: return Run(s.bodies[Eval(*s.value) != 0 ? 0 : 1]);
+      case Stmt::Kind::kIf:
+        return Run(s.bodies[Eval(*s.value) != 0 ? 0 : 1]);
       case Stmt::Kind::kFor:
       case Stmt::Kind::kInlineFor:
         for (int i = s.start; s.step > 0 ? i < s.stop : i > s.stop; i += s.step) {
@@ -110,7 +129,8 @@ class Runner {
         return out;
       case Stmt::Kind::kForArray:
         for (int i = 0; i < s.source->Elements(); ++i) {
-          memory_.at(static_cast<size_t>(s.variable->slot)) = memory_.at(static_cast<size_t>(s.source->slot + i));
+          memory_.at(static_cast<size_t>(s.variable->slot)) =
+              memory_.at(static_cast<size_t>(s.source->slot + i));
           memory_.at(static_cast<size_t>(s.second->slot)) = static_cast<Bits>(i);
           if (!Goes(Run(s.bodies[0]), s, out)) return out;
         }
@@ -137,9 +157,15 @@ class Runner {
         }
         return end;
       }
-      case Stmt::Kind::kBreak: label_ = s.label; return End::kBreak;
-      case Stmt::Kind::kContinue: label_ = s.label; return End::kContinue;
-      case Stmt::Kind::kCall: Eval(*s.value); return out;
+      case Stmt::Kind::kBreak:
+        label_ = s.label;
+        return End::kBreak;
+      case Stmt::Kind::kContinue:
+        label_ = s.label;
+        return End::kContinue;
+      case Stmt::Kind::kCall:
+        Eval(*s.value);
+        return out;
       case Stmt::Kind::kReturn:
         if (s.value != nullptr) result = Eval(*s.value);
         return End::kReturn;
@@ -156,7 +182,8 @@ class Runner {
 Bits Evaluate(const Expr& e, std::vector<Bits>& memory) { return Runner(memory).Eval(e); }
 
 Bits Call(const Function& f, const std::vector<Bits>& arguments, std::vector<Bits>& memory) {
-  for (size_t i = 0; i < f.params.size(); ++i) memory.at(static_cast<size_t>(f.params[i]->slot)) = arguments[i];
+  for (size_t i = 0; i < f.params.size(); ++i)
+    memory.at(static_cast<size_t>(f.params[i]->slot)) = arguments[i];
   Runner runner(memory);
   runner.Run(f.body);
   return runner.result;

@@ -19,7 +19,8 @@ bool Widens(Type from, Type to) {
 
 }  // namespace
 
-CodeGen::CodeGen(Choices& choices, Format half, std::string prefix) : c_(choices), half_(half), prefix_(std::move(prefix)) {}
+CodeGen::CodeGen(Choices& choices, Format half, std::string prefix)
+    : c_(choices), half_(half), prefix_(std::move(prefix)) {}
 
 Type CodeGen::AnyInt() {
   static const int kBits[] = {16, 32, 8, 64, 16, 32, 5, 12, 24, 40, 63, 3};
@@ -40,11 +41,19 @@ Bits CodeGen::AnyValue(Type t) {
   const Bits mask = t.bits == 64 ? ~Bits{0} : (Bits{1} << t.bits) - 1;
   if (t.kind == Kind::kInt) {
     switch (c_.Below(8)) {
-      case 0: case 1: case 2: case 3: return c_.Below(10) & mask;
-      case 4: return (0 - Bits{c_.Below(10)}) & mask;
-      case 5: return t.is_signed ? mask >> 1 : mask;
-      case 6: return t.is_signed ? (mask >> 1) + 1 : mask - 1;
-      default: return c_.Bits() & mask;
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+        return c_.Below(10) & mask;
+      case 4:
+        return (0 - Bits{c_.Below(10)}) & mask;
+      case 5:
+        return t.is_signed ? mask >> 1 : mask;
+      case 6:
+        return t.is_signed ? (mask >> 1) + 1 : mask - 1;
+      default:
+        return c_.Bits() & mask;
     }
   }
   if (c_.Below(8) < 6) {
@@ -54,11 +63,15 @@ Bits CodeGen::AnyValue(Type t) {
   }
   Bits v = c_.Bits() & mask;
   const Bits infinity = Apply(Op::kDiv, t, Convert(Int(16), t, 1), 0);
-  if (((v | infinity) & (infinity | (mask >> 1))) == (v & (mask >> 1)) && (v & infinity) == infinity) v &= ~infinity;  // finite
+  if (((v | infinity) & (infinity | (mask >> 1))) == (v & (mask >> 1)) &&
+      (v & infinity) == infinity)
+    v &= ~infinity;  // finite
   return v;
 }
 
-std::string CodeGen::Name(const char* what) { return fmt::format("{}{}{}", prefix_, what, counter_++); }
+std::string CodeGen::Name(const char* what) {
+  return fmt::format("{}{}{}", prefix_, what, counter_++);
+}
 
 Variable& CodeGen::Make(const char* what, Type type, std::vector<int> dims, const Shape* shape) {
   Variable& v = code_.variables.emplace_back();
@@ -87,14 +100,17 @@ const Expr* CodeGen::LiteralOf(Type type, Bits value) {
   return &e;
 }
 
-bool CodeGen::MayUse(const Variable& v) const { return !(v.is_global && !v.is_const && at_.is_closed); }
+bool CodeGen::MayUse(const Variable& v) const {
+  return !(v.is_global && !v.is_const && at_.is_closed);
+}
 
 // A random place of the type among the variables in reach.
 bool CodeGen::PickPlace(Type type, bool writable, Place& out) {
   std::vector<Place> found;
   for (const Variable* v : scope_) {
     if (!MayUse(*v)) continue;
-    if (writable && (v->is_const || v->bound > 0 || (v->is_global && !at_.may_write_globals))) continue;
+    if (writable && (v->is_const || v->bound > 0 || (v->is_global && !at_.may_write_globals)))
+      continue;
     if (v->shape == nullptr) {
       if (v->type == type) found.push_back({v, {}, -1});
       continue;
@@ -105,7 +121,8 @@ bool CodeGen::PickPlace(Type type, bool writable, Place& out) {
   }
   if (found.empty()) return false;
   out = c_.Pick(found);
-  if (out.variable->pointer == Variable::Pointer::kMany) out.index.push_back(Index(out.variable->reach));
+  if (out.variable->pointer == Variable::Pointer::kMany)
+    out.index.push_back(Index(out.variable->reach));
   if (out.variable->pointer == Variable::Pointer::kNone) {
     for (const int length : out.variable->dims) out.index.push_back(Index(length));
   }
@@ -173,7 +190,8 @@ const Expr* CodeGen::Widened(Type type, int depth) {
 const Expr* CodeGen::Condition(int depth) {
   if (depth <= 0 || c_.IsOver()) return Leaf(kBool);
   switch (c_.Below(7)) {
-    case 0: return Leaf(kBool);
+    case 0:
+      return Leaf(kBool);
     case 1: {
       Expr& e = New(Expr::Kind::kNot, kBool);
       e.kids = {Condition(depth - 1)};
@@ -193,7 +211,8 @@ const Expr* CodeGen::Condition(int depth) {
       e.op = kOps[c_.Below(type.kind == Kind::kBool ? 3 : 6)];
       if (type.kind == Kind::kBool) e.op = e.op == Op::kLt ? Op::kEq : e.op;
       const Expr* a = AnyExpr(type, depth - 1);
-      const Expr* b = a->kind == Expr::Kind::kLoad ? Bare(AnyExpr(type, depth - 1)) : AnyExpr(type, depth - 1);
+      const Expr* b =
+          a->kind == Expr::Kind::kLoad ? Bare(AnyExpr(type, depth - 1)) : AnyExpr(type, depth - 1);
       e.kids = {a, b};
       return &e;
     }
@@ -202,20 +221,23 @@ const Expr* CodeGen::Condition(int depth) {
 
 const Expr* CodeGen::Arithmetic(Type type, int depth) {
   static const Op kFloat[] = {Op::kAdd, Op::kSub, Op::kMul, Op::kDiv};
-  static const Op kInts[] = {Op::kAdd, Op::kSub, Op::kMul, Op::kAnd, Op::kOr, Op::kXor, Op::kDiv, Op::kMod, Op::kShl, Op::kShr};
+  static const Op kInts[] = {Op::kAdd, Op::kSub, Op::kMul, Op::kAnd, Op::kOr,
+                             Op::kXor, Op::kDiv, Op::kMod, Op::kShl, Op::kShr};
   const Op op = type.kind == Kind::kFloat ? kFloat[c_.Below(4)] : kInts[c_.Below(10)];
   const Expr* a = AnyExpr(type, depth - 1);
   const Expr* b = nullptr;
   if (op == Op::kShl || op == Op::kShr) {
     static const int kBits[] = {16, 8, 32, 64};
-    b = c_.Chance(60) ? LiteralOf(Uint(16), c_.Below(static_cast<uint32_t>(type.bits) + 2)) : AnyExpr(Uint(kBits[c_.Below(4)]), depth - 1);
+    b = c_.Chance(60) ? LiteralOf(Uint(16), c_.Below(static_cast<uint32_t>(type.bits) + 2))
+                      : AnyExpr(Uint(kBits[c_.Below(4)]), depth - 1);
   } else {
     const bool typed = a->kind == Expr::Kind::kLoad || (a->kind == Expr::Kind::kCast && !a->bare);
     b = typed ? Bare(Widened(type, depth - 1)) : AnyExpr(type, depth - 1);
     if (type.kind == Kind::kInt && (op == Op::kDiv || op == Op::kMod)) {
       Expr& odd = New(Expr::Kind::kBinary, type);
       odd.op = Op::kOr;
-      odd.kids = {b->kind == Expr::Kind::kLiteral ? LiteralOf(type, b->value) : b, LiteralOf(type, 1)};
+      odd.kids = {b->kind == Expr::Kind::kLiteral ? LiteralOf(type, b->value) : b,
+                  LiteralOf(type, 1)};
       b = &odd;
     }
   }
@@ -234,22 +256,30 @@ const Expr* CodeGen::CallOf(const Function& f, int depth) {
       // CallProcedure has made sure that there is one.
       std::vector<const Variable*> fit;
       for (const Variable* v : scope_) {
-        const bool enough = p.pointer == Variable::Pointer::kMany ? !v->dims.empty() && v->Elements() >= p.reach : true;
+        const bool enough = p.pointer == Variable::Pointer::kMany
+                                ? !v->dims.empty() && v->Elements() >= p.reach
+                                : true;
         const bool open = p.is_const || !v->is_const;
-        if (v->pointer == Variable::Pointer::kNone && v->shape == nullptr && v->type == p.type && v->bound == 0 && enough && open && MayUse(*v)) fit.push_back(v);
+        if (v->pointer == Variable::Pointer::kNone && v->shape == nullptr && v->type == p.type &&
+            v->bound == 0 && enough && open && MayUse(*v))
+          fit.push_back(v);
       }
       Expr& address = New(Expr::Kind::kAddress, p.type);
       address.place.variable = c_.Pick(fit);
       if (p.pointer == Variable::Pointer::kOne) {
-        for (const int length : address.place.variable->dims) address.place.index.push_back(Index(length));
+        for (const int length : address.place.variable->dims)
+          address.place.index.push_back(Index(length));
       }
       e.kids.push_back(&address);
       continue;
     }
     const bool first = i == 0;
-    if (first && f.generic == Function::Generic::kComptimeParam) e.kids.push_back(Bare(LiteralOf(p.type, AnyValue(p.type))));
-    else if (first && f.generic == Function::Generic::kAnytype) e.kids.push_back(AnyExpr(p.type, depth - 1));
-    else e.kids.push_back(Bare(Widened(p.type, depth - 1)));
+    if (first && f.generic == Function::Generic::kComptimeParam)
+      e.kids.push_back(Bare(LiteralOf(p.type, AnyValue(p.type))));
+    else if (first && f.generic == Function::Generic::kAnytype)
+      e.kids.push_back(AnyExpr(p.type, depth - 1));
+    else
+      e.kids.push_back(Bare(Widened(p.type, depth - 1)));
   }
   spent_ += f.cost * at_.times;
   return &e;
@@ -258,7 +288,9 @@ const Expr* CodeGen::CallOf(const Function& f, int depth) {
 const Expr* CodeGen::AnyExpr(Type type, int depth) {
   if (depth <= 0 || c_.IsOver() || spent_ > kStepLimit) return Leaf(type);
   switch (c_.Below(12)) {
-    case 0: case 1: return Leaf(type);
+    case 0:
+    case 1:
+      return Leaf(type);
     case 2: {
       Type from = AnyType();
       if (from == type) return Leaf(type);
@@ -276,8 +308,12 @@ const Expr* CodeGen::AnyExpr(Type type, int depth) {
     case 4: {
       std::vector<const Function*> fit;
       for (const Function& f : code_.functions) {
-        const bool pure = std::all_of(f.params.begin(), f.params.end(), [](const Variable* p) { return p->pointer == Variable::Pointer::kNone; });
-        if (&f != at_.function && f.returns && f.result == type && pure && (f.is_closed || !at_.is_closed) && spent_ + f.cost * at_.times < kStepLimit) fit.push_back(&f);
+        const bool pure = std::all_of(f.params.begin(), f.params.end(), [](const Variable* p) {
+          return p->pointer == Variable::Pointer::kNone;
+        });
+        if (&f != at_.function && f.returns && f.result == type && pure &&
+            (f.is_closed || !at_.is_closed) && spent_ + f.cost * at_.times < kStepLimit)
+          fit.push_back(&f);
       }
       if (!fit.empty()) return CallOf(*c_.Pick(fit), depth);
       break;
@@ -312,7 +348,8 @@ const Expr* CodeGen::AnyExpr(Type type, int depth) {
       e.kids = {condition, a, AnyExpr(type, depth - 2)};
       return &e;
     }
-    default: break;
+    default:
+      break;
   }
   return type.kind == Kind::kBool ? Condition(depth) : Arithmetic(type, depth);
 }

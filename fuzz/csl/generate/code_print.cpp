@@ -26,7 +26,9 @@ std::string Print(const Place& p) {
 
 std::string Print(const Stmt& s, int indent);
 
-std::string Braces(const std::vector<const Stmt*>& body, int indent) { return "{\n" + PrintBody(body, indent + 1) + Pad(indent) + "}"; }
+std::string Braces(const std::vector<const Stmt*>& body, int indent) {
+  return "{\n" + PrintBody(body, indent + 1) + Pad(indent) + "}";
+}
 
 std::string Range(const Stmt& s) {
   const std::string type = s.variable->type.Name();
@@ -37,39 +39,60 @@ std::string Range(const Stmt& s) {
 std::string Print(const Stmt& s, int indent) {
   const std::string pad = Pad(indent), label = s.label.empty() ? "" : s.label + ": ";
   switch (s.kind) {
-    case Stmt::Kind::kText: return pad + s.text + "\n";
-    case Stmt::Kind::kAssign: return fmt::format("{}{} {}= {};\n", pad, Print(s.place), s.compound ? Spelling(s.op) : "", csl_fuzz::Print(*s.value));
+    case Stmt::Kind::kText:
+      return pad + s.text + "\n";
+    case Stmt::Kind::kAssign:
+      return fmt::format("{}{} {}= {};\n", pad, Print(s.place), s.compound ? Spelling(s.op) : "",
+                         csl_fuzz::Print(*s.value));
     case Stmt::Kind::kDeclare: {
       const Variable& v = *s.variable;
-      return fmt::format("{}{} {}: {} = {};\n", pad, v.is_const ? "const" : "var", v.name, v.TypeName(), csl_fuzz::Print(*s.value));
+      return fmt::format("{}{} {}: {} = {};\n", pad, v.is_const ? "const" : "var", v.name,
+                         v.TypeName(), csl_fuzz::Print(*s.value));
     }
     case Stmt::Kind::kDeclareArray:
-      return fmt::format("{}{} {} = {};\n", pad, s.variable->is_const ? "const" : "var", s.variable->name, Initialiser(*s.variable, s.values));
-    case Stmt::Kind::kCopy: return fmt::format("{}{} = {};\n", pad, s.place.variable->name, s.variable->name);
+      return fmt::format("{}{} {} = {};\n", pad, s.variable->is_const ? "const" : "var",
+                         s.variable->name, Initialiser(*s.variable, s.values));
+    case Stmt::Kind::kCopy:
+      return fmt::format("{}{} = {};\n", pad, s.place.variable->name, s.variable->name);
     case Stmt::Kind::kIf: {
-      std::string text = fmt::format("{}if ({}) {}", pad, csl_fuzz::Print(*s.value), Braces(s.bodies[0], indent));
+      std::string text =
+          fmt::format("{}if ({}) {}", pad, csl_fuzz::Print(*s.value), Braces(s.bodies[0], indent));
       if (!s.bodies[1].empty()) text += " else " + Braces(s.bodies[1], indent);
       return text + "\n";
     }
-    case Stmt::Kind::kFor: return fmt::format("{}{}for ({}) |{}| {}\n", pad, label, Range(s), s.variable->name, Braces(s.bodies[0], indent));
-    case Stmt::Kind::kInlineFor: return fmt::format("{}{}inline for ({}) |{}| {}\n", pad, label, Range(s), s.variable->name, Braces(s.bodies[0], indent));
+    case Stmt::Kind::kFor:
+      return fmt::format("{}{}for ({}) |{}| {}\n", pad, label, Range(s), s.variable->name,
+                         Braces(s.bodies[0], indent));
+    case Stmt::Kind::kInlineFor:
+      return fmt::format("{}{}inline for ({}) |{}| {}\n", pad, label, Range(s), s.variable->name,
+                         Braces(s.bodies[0], indent));
     case Stmt::Kind::kForArray:
-      return fmt::format("{}{}for ({}) |{}, {}| {}\n", pad, label, s.source->name, s.variable->name, s.second->name, Braces(s.bodies[0], indent));
+      return fmt::format("{}{}for ({}) |{}, {}| {}\n", pad, label, s.source->name, s.variable->name,
+                         s.second->name, Braces(s.bodies[0], indent));
     case Stmt::Kind::kWhile:
-      return fmt::format("{}var {}: {} = 0;\n{}{}while ({} < {}) : ({} += 1) {}\n", pad, s.variable->name, s.variable->type.Name(), pad, label,
-                         s.variable->name, s.stop, s.variable->name, Braces(s.bodies[0], indent));
+      return fmt::format("{}var {}: {} = 0;\n{}{}while ({} < {}) : ({} += 1) {}\n", pad,
+                         s.variable->name, s.variable->type.Name(), pad, label, s.variable->name,
+                         s.stop, s.variable->name, Braces(s.bodies[0], indent));
     case Stmt::Kind::kSwitch: {
       std::string text = fmt::format("{}switch ({}) {{\n", pad, csl_fuzz::Print(*s.value));
       for (size_t i = 0; i < s.values.size(); ++i) {
-        text += fmt::format("{}{} => {},\n", Pad(indent + 1), csl_fuzz::Print(*s.values[i]), Braces(s.bodies[i], indent + 1));
+        text += fmt::format("{}{} => {},\n", Pad(indent + 1), csl_fuzz::Print(*s.values[i]),
+                            Braces(s.bodies[i], indent + 1));
       }
-      return text + fmt::format("{}else => {},\n{}}}\n", Pad(indent + 1), Braces(s.bodies.back(), indent + 1), pad);
+      return text + fmt::format("{}else => {},\n{}}}\n", Pad(indent + 1),
+                                Braces(s.bodies.back(), indent + 1), pad);
     }
-    case Stmt::Kind::kBlock: return fmt::format("{}{}{}\n", pad, label, Braces(s.bodies[0], indent));
-    case Stmt::Kind::kBreak: return fmt::format("{}break{};\n", pad, s.label.empty() ? "" : " :" + s.label);
-    case Stmt::Kind::kContinue: return fmt::format("{}continue{};\n", pad, s.label.empty() ? "" : " :" + s.label);
-    case Stmt::Kind::kCall: return pad + csl_fuzz::Print(*s.value) + ";\n";
-    case Stmt::Kind::kReturn: return s.value != nullptr ? fmt::format("{}return {};\n", pad, csl_fuzz::Print(*s.value)) : pad + "return;\n";
+    case Stmt::Kind::kBlock:
+      return fmt::format("{}{}{}\n", pad, label, Braces(s.bodies[0], indent));
+    case Stmt::Kind::kBreak:
+      return fmt::format("{}break{};\n", pad, s.label.empty() ? "" : " :" + s.label);
+    case Stmt::Kind::kContinue:
+      return fmt::format("{}continue{};\n", pad, s.label.empty() ? "" : " :" + s.label);
+    case Stmt::Kind::kCall:
+      return pad + csl_fuzz::Print(*s.value) + ";\n";
+    case Stmt::Kind::kReturn:
+      return s.value != nullptr ? fmt::format("{}return {};\n", pad, csl_fuzz::Print(*s.value))
+                                : pad + "return;\n";
   }
   return {};
 }
@@ -96,7 +119,9 @@ std::string Initialiser(const Variable& v, const std::vector<const Expr*>& value
       continue;
     }
     std::string text;
-    for (size_t k = 0; k < width; ++k) text += fmt::format("{}.{} = {}", k == 0 ? "" : ", ", v.shape->fields[k].name, Print(*values[i + k]));
+    for (size_t k = 0; k < width; ++k)
+      text += fmt::format("{}.{} = {}", k == 0 ? "" : ", ", v.shape->fields[k].name,
+                          Print(*values[i + k]));
     elements.push_back(fmt::format("{}{{ {} }}", v.shape->name, text));
   }
   if (v.dims.empty()) return elements.at(0);
@@ -109,29 +134,44 @@ std::string Print(const Expr& e) {
       if (!e.name.empty()) return e.name;
       const std::string text = Literal(e.type, e.value);
       if (e.type.kind == Kind::kBool) return text;
-      return e.bare ? (text[0] == '-' ? "(" + text + ")" : text) : fmt::format("@as({}, {})", e.type.Name(), text);
+      return e.bare ? (text[0] == '-' ? "(" + text + ")" : text)
+                    : fmt::format("@as({}, {})", e.type.Name(), text);
     }
-    case Expr::Kind::kLoad: return Print(e.place);
-    case Expr::Kind::kAddress: return "&" + Print(e.place);
-    case Expr::Kind::kUnary: return fmt::format("({}{})", e.op == Op::kSub ? "-" : "~", Print(*e.kids[0]));
-    case Expr::Kind::kNot: return fmt::format("!({})", Print(*e.kids[0]));
-    case Expr::Kind::kAnd: return fmt::format("({} and {})", Print(*e.kids[0]), Print(*e.kids[1]));
-    case Expr::Kind::kOr: return fmt::format("({} or {})", Print(*e.kids[0]), Print(*e.kids[1]));
-    case Expr::Kind::kBinary: return fmt::format("({} {} {})", Print(*e.kids[0]), Spelling(e.op), Print(*e.kids[1]));
+    case Expr::Kind::kLoad:
+      return Print(e.place);
+    case Expr::Kind::kAddress:
+      return "&" + Print(e.place);
+    case Expr::Kind::kUnary:
+      return fmt::format("({}{})", e.op == Op::kSub ? "-" : "~", Print(*e.kids[0]));
+    case Expr::Kind::kNot:
+      return fmt::format("!({})", Print(*e.kids[0]));
+    case Expr::Kind::kAnd:
+      return fmt::format("({} and {})", Print(*e.kids[0]), Print(*e.kids[1]));
+    case Expr::Kind::kOr:
+      return fmt::format("({} or {})", Print(*e.kids[0]), Print(*e.kids[1]));
+    case Expr::Kind::kBinary:
+      return fmt::format("({} {} {})", Print(*e.kids[0]), Spelling(e.op), Print(*e.kids[1]));
     case Expr::Kind::kCast:
       if (e.bare) return Print(*e.kids[0]);
       return fmt::format("@as({}, {})", e.type.Name(), Print(*e.kids[0]));
-    case Expr::Kind::kIf: return fmt::format("(if ({}) {} else {})", Print(*e.kids[0]), Print(*e.kids[1]), Print(*e.kids[2]));
+    case Expr::Kind::kIf:
+      return fmt::format("(if ({}) {} else {})", Print(*e.kids[0]), Print(*e.kids[1]),
+                         Print(*e.kids[2]));
     case Expr::Kind::kBlock:
-      return fmt::format("({}: {{ if ({}) break :{} {}; break :{} {}; }})", e.name, Print(*e.kids[0]), e.name, Print(*e.kids[1]), e.name, Print(*e.kids[2]));
+      return fmt::format("({}: {{ if ({}) break :{} {}; break :{} {}; }})", e.name,
+                         Print(*e.kids[0]), e.name, Print(*e.kids[1]), e.name, Print(*e.kids[2]));
     case Expr::Kind::kSwitch: {
       std::string text = fmt::format("(switch ({}) {{ ", Print(*e.kids[0]));
-      for (size_t i = 1; i + 1 < e.kids.size(); i += 2) text += fmt::format("{} => {}, ", Print(*e.kids[i]), Print(*e.kids[i + 1]));
+      for (size_t i = 1; i + 1 < e.kids.size(); i += 2)
+        text += fmt::format("{} => {}, ", Print(*e.kids[i]), Print(*e.kids[i + 1]));
       return text + fmt::format("else => {} }})", Print(*e.kids.back()));
     }
     case Expr::Kind::kCall: {
       const bool by_type = e.function->generic == Function::Generic::kType;
-      return fmt::format("{}({}{})", e.function->name, by_type ? e.function->params[0]->type.Name() + (e.kids.empty() ? "" : ", ") : "", List(e.kids));
+      return fmt::format(
+          "{}({}{})", e.function->name,
+          by_type ? e.function->params[0]->type.Name() + (e.kids.empty() ? "" : ", ") : "",
+          List(e.kids));
     }
   }
   return {};
@@ -149,14 +189,21 @@ std::string Print(const Function& f, int indent) {
     const Variable& v = *f.params[i];
     std::string type = v.TypeName();
     const bool first = i == 0;
-    if (f.generic == Function::Generic::kType && v.pointer == Variable::Pointer::kNone && v.type == f.params[0]->type) type = "T";
+    if (f.generic == Function::Generic::kType && v.pointer == Variable::Pointer::kNone &&
+        v.type == f.params[0]->type)
+      type = "T";
     if (f.generic == Function::Generic::kAnytype && first) type = "anytype";
-    params += fmt::format("{}{}{}: {}", params.empty() ? "" : ", ", f.generic == Function::Generic::kComptimeParam && first ? "comptime " : "", v.name, type);
+    params += fmt::format(
+        "{}{}{}: {}", params.empty() ? "" : ", ",
+        f.generic == Function::Generic::kComptimeParam && first ? "comptime " : "", v.name, type);
   }
   std::string result = f.returns ? f.result.Name() : "void";
-  if (f.returns && f.generic == Function::Generic::kType && f.result == f.params[0]->type) result = "T";
-  if (f.returns && f.generic == Function::Generic::kAnytype && f.result == f.params[0]->type) result = fmt::format("@type_of({})", f.params[0]->name);
-  return fmt::format("{}{}fn {}({}) {} {{\n{}{}}}\n", Pad(indent), f.is_inline ? "inline " : "", f.name, params, result, PrintBody(f.body, indent + 1), Pad(indent));
+  if (f.returns && f.generic == Function::Generic::kType && f.result == f.params[0]->type)
+    result = "T";
+  if (f.returns && f.generic == Function::Generic::kAnytype && f.result == f.params[0]->type)
+    result = fmt::format("@type_of({})", f.params[0]->name);
+  return fmt::format("{}{}fn {}({}) {} {{\n{}{}}}\n", Pad(indent), f.is_inline ? "inline " : "",
+                     f.name, params, result, PrintBody(f.body, indent + 1), Pad(indent));
 }
 
 }  // namespace szarena::csl_fuzz

@@ -28,7 +28,10 @@ CodeGen::Body CodeGen::Block(uint64_t times, int statements) {
   Body body;
   for (int i = 0; i < statements; ++i) {
     Statement(body);
-    if (!body.empty() && (body.back()->kind == Stmt::Kind::kBreak || body.back()->kind == Stmt::Kind::kContinue || body.back()->kind == Stmt::Kind::kReturn)) break;
+    if (!body.empty() &&
+        (body.back()->kind == Stmt::Kind::kBreak || body.back()->kind == Stmt::Kind::kContinue ||
+         body.back()->kind == Stmt::Kind::kReturn))
+      break;
   }
   scope_.resize(names);
   at_ = saved;
@@ -38,14 +41,18 @@ CodeGen::Body CodeGen::Block(uint64_t times, int statements) {
 void CodeGen::DeclareLocal(Body& out) {
   const Type type = AnyType();
   if (c_.Chance(25)) {
-    const Shape* shape = !code_.shapes.empty() && c_.Chance(50) ? &code_.shapes[c_.Below(static_cast<uint32_t>(code_.shapes.size()))] : nullptr;
+    const Shape* shape = !code_.shapes.empty() && c_.Chance(50)
+                             ? &code_.shapes[c_.Below(static_cast<uint32_t>(code_.shapes.size()))]
+                             : nullptr;
     std::vector<int> dims;
     if (shape == nullptr || c_.Chance(40)) dims.push_back(c_.Between(1, 4));
     if (!dims.empty() && c_.Chance(25)) dims.push_back(c_.Between(1, 3));
     std::vector<const Expr*> values;
     Variable& v = Make("l", type, dims, shape);
     for (int i = 0; i < v.Slots(); ++i) {
-      const Type element = shape != nullptr ? shape->fields[static_cast<size_t>(i) % shape->fields.size()].type : type;
+      const Type element = shape != nullptr
+                               ? shape->fields[static_cast<size_t>(i) % shape->fields.size()].type
+                               : type;
       values.push_back(Bare(AnyExpr(element, 1)));
     }
     Stmt& s = NewStmt(Stmt::Kind::kDeclareArray);
@@ -68,16 +75,23 @@ void CodeGen::DeclareLocal(Body& out) {
 void CodeGen::Loop(Body& out) {
   const int count = c_.Between(1, 6);
   const uint32_t kind = c_.Below(at_.is_inline ? 1 : 4);
-  Stmt& s = NewStmt(kind == 1 ? Stmt::Kind::kInlineFor : kind == 2 ? Stmt::Kind::kWhile : kind == 3 ? Stmt::Kind::kForArray : Stmt::Kind::kFor);
+  Stmt& s = NewStmt(kind == 1   ? Stmt::Kind::kInlineFor
+                    : kind == 2 ? Stmt::Kind::kWhile
+                    : kind == 3 ? Stmt::Kind::kForArray
+                                : Stmt::Kind::kFor);
   const Where saved = at_;
   const size_t names = scope_.size();
   if (s.kind == Stmt::Kind::kForArray) {
     std::vector<const Variable*> arrays;
     for (const Variable* v : scope_) {
-      if (v->dims.size() == 1 && v->shape == nullptr && v->pointer == Variable::Pointer::kNone && MayUse(*v)) arrays.push_back(v);
+      if (v->dims.size() == 1 && v->shape == nullptr && v->pointer == Variable::Pointer::kNone &&
+          MayUse(*v))
+        arrays.push_back(v);
     }
-    if (arrays.empty()) s.kind = Stmt::Kind::kFor;
-    else s.source = c_.Pick(arrays);
+    if (arrays.empty())
+      s.kind = Stmt::Kind::kFor;
+    else
+      s.source = c_.Pick(arrays);
   }
   Variable& v = Make("i", s.source != nullptr ? s.source->type : Uint(16));
   v.is_const = true;
@@ -103,7 +117,8 @@ void CodeGen::Loop(Body& out) {
     times = count + 1;
   }
   if (!s.plain_range) {
-    // Values of a signed type as its bits: the loops of the evaluator keep plain integers, so only values from 0 on are made.
+    // Values of a signed type as its bits: the loops of the evaluator keep plain integers, so only
+    // values from 0 on are made.
     if (s.start < 0 || s.stop < 0) {
       const int up = 40;
       s.start += up;
@@ -127,12 +142,18 @@ void CodeGen::Loop(Body& out) {
 void CodeGen::CallProcedure(Body& out) {
   std::vector<const Function*> fit;
   for (const Function& f : code_.functions) {
-    if (&f == at_.function || f.returns || spent_ + f.cost * at_.times > kStepLimit || (!f.is_closed && !at_.may_write_globals)) continue;
+    if (&f == at_.function || f.returns || spent_ + f.cost * at_.times > kStepLimit ||
+        (!f.is_closed && !at_.may_write_globals))
+      continue;
     const bool can = std::all_of(f.params.begin(), f.params.end(), [&](const Variable* p) {
       if (p->pointer == Variable::Pointer::kNone) return true;
       return std::any_of(scope_.begin(), scope_.end(), [&](const Variable* v) {
-        const bool enough = p->pointer == Variable::Pointer::kMany ? !v->dims.empty() && v->Elements() >= p->reach : true;
-        return v->pointer == Variable::Pointer::kNone && v->shape == nullptr && v->type == p->type && v->bound == 0 && enough && (p->is_const || !v->is_const) && MayUse(*v);
+        const bool enough = p->pointer == Variable::Pointer::kMany
+                                ? !v->dims.empty() && v->Elements() >= p->reach
+                                : true;
+        return v->pointer == Variable::Pointer::kNone && v->shape == nullptr &&
+               v->type == p->type && v->bound == 0 && enough && (p->is_const || !v->is_const) &&
+               MayUse(*v);
       });
     });
     if (can) fit.push_back(&f);
@@ -148,11 +169,15 @@ void CodeGen::Statement(Body& out) {
   if (spent_ > kStepLimit || c_.IsOver()) return;
   const bool deep = at_.depth >= 3;
   switch (c_.Below(14)) {
-    case 0: case 1: return DeclareLocal(out);
-    case 2: case 3:
+    case 0:
+    case 1:
+      return DeclareLocal(out);
+    case 2:
+    case 3:
       if (!deep) return Loop(out);
       break;
-    case 4: case 5:
+    case 4:
+    case 5:
       if (!deep) {
         Stmt& s = NewStmt(Stmt::Kind::kIf);
         s.value = Condition(2);
@@ -170,7 +195,9 @@ void CodeGen::Statement(Body& out) {
         const int cases = c_.Between(1, 3);
         for (int i = 0; i < cases; ++i) {
           const Bits v = AnyValue(type);
-          if (std::any_of(s.values.begin(), s.values.end(), [&](const Expr* e) { return e->value == v; })) continue;
+          if (std::any_of(s.values.begin(), s.values.end(),
+                          [&](const Expr* e) { return e->value == v; }))
+            continue;
           s.values.push_back(LiteralOf(type, v));
           s.bodies.push_back(Block(1, c_.Between(1, 2)));
         }
@@ -179,7 +206,8 @@ void CodeGen::Statement(Body& out) {
         return;
       }
       break;
-    case 7: return CallProcedure(out);
+    case 7:
+      return CallProcedure(out);
     case 8:
       // An exit, under a condition, so that what follows is reachable.
       if (at_.depth >= 1 && (at_.in_loop || !at_.loops.empty()) && !at_.is_inline) {
@@ -207,9 +235,13 @@ void CodeGen::Statement(Body& out) {
       // Whole arrays and structs.
       std::vector<std::pair<const Variable*, const Variable*>> pairs;
       for (const Variable* a : scope_) {
-        if (a->Slots() == 1 || a->pointer != Variable::Pointer::kNone || a->is_const || (a->is_global && !at_.may_write_globals) || !MayUse(*a)) continue;
+        if (a->Slots() == 1 || a->pointer != Variable::Pointer::kNone || a->is_const ||
+            (a->is_global && !at_.may_write_globals) || !MayUse(*a))
+          continue;
         for (const Variable* b : scope_) {
-          if (a != b && b->pointer == Variable::Pointer::kNone && a->TypeName() == b->TypeName() && MayUse(*b)) pairs.push_back({a, b});
+          if (a != b && b->pointer == Variable::Pointer::kNone && a->TypeName() == b->TypeName() &&
+              MayUse(*b))
+            pairs.push_back({a, b});
         }
       }
       if (!pairs.empty()) {
@@ -223,7 +255,8 @@ void CodeGen::Statement(Body& out) {
       }
       break;
     }
-    default: break;
+    default:
+      break;
   }
   Place place;
   const Type type = AnyType();
@@ -269,16 +302,23 @@ void CodeGen::Globals() {
     for (int k = 0; k < fields; ++k) {
       Type type = AnyType();
       if (shape.packed && (bits += type.bits) > 64) break;
-      if (kind == 1 && type.kind == Kind::kInt && type.bits != 16 && type.bits != 32) type = Int(16);
+      if (kind == 1 && type.kind == Kind::kInt && type.bits != 16 && type.bits != 32)
+        type = Int(16);
       shape.fields.push_back({fmt::format("f{}", k), type});
       text += fmt::format("{}f{}: {}", text.empty() ? "" : ", ", k, type.Name());
     }
-    head_ += fmt::format("const {} = {}struct {{ {} }};\n", shape.name, kind == 2 ? "packed " : kind == 1 ? "extern " : "", text);
+    head_ += fmt::format("const {} = {}struct {{ {} }};\n", shape.name,
+                         kind == 2   ? "packed "
+                         : kind == 1 ? "extern "
+                                     : "",
+                         text);
   }
   const int count = c_.Between(2, 7);
   for (int i = 0; i < count; ++i) {
     const Type type = AnyType();
-    const Shape* shape = !code_.shapes.empty() && c_.Chance(25) ? &code_.shapes[c_.Below(static_cast<uint32_t>(code_.shapes.size()))] : nullptr;
+    const Shape* shape = !code_.shapes.empty() && c_.Chance(25)
+                             ? &code_.shapes[c_.Below(static_cast<uint32_t>(code_.shapes.size()))]
+                             : nullptr;
     std::vector<int> dims;
     if (c_.Chance(50)) dims.push_back(c_.Between(1, 6));
     if (!dims.empty() && c_.Chance(30)) dims.push_back(c_.Between(1, 3));
@@ -287,13 +327,17 @@ void CodeGen::Globals() {
     v.is_global = true;
     const bool zero = !dims.empty() && shape == nullptr && c_.Chance(25);
     for (int k = 0; k < v.Slots(); ++k) {
-      const Type element = shape != nullptr ? shape->fields[static_cast<size_t>(k) % shape->fields.size()].type : type;
+      const Type element = shape != nullptr
+                               ? shape->fields[static_cast<size_t>(k) % shape->fields.size()].type
+                               : type;
       const Expr* value = zero ? LiteralOf(element, 0) : Bare(AnyExpr(element, 2));
       values.push_back(value);
       code_.memory[static_cast<size_t>(v.slot + k)] = Evaluate(*value, code_.memory);
     }
-    const std::string init = zero ? fmt::format("@zeros({})", v.TypeName()) : Initialiser(v, values);
-    head_ += fmt::format("{}var {}: {} = {};\n", shape == nullptr && c_.Chance(80) ? "export " : "", v.name, v.TypeName(), init);
+    const std::string init =
+        zero ? fmt::format("@zeros({})", v.TypeName()) : Initialiser(v, values);
+    head_ += fmt::format("{}var {}: {} = {};\n", shape == nullptr && c_.Chance(80) ? "export " : "",
+                         v.name, v.TypeName(), init);
     globals_.push_back(&v);
   }
   for (const Variable* v : globals_) scope_.push_back(v);
@@ -327,7 +371,8 @@ void CodeGen::MakeFunction(bool procedure) {
     scope_.push_back(&p);
   }
   if (!f.params.empty() && f.params[0]->pointer == Variable::Pointer::kNone && c_.Chance(40)) {
-    static const Function::Generic kKinds[] = {Function::Generic::kType, Function::Generic::kAnytype, Function::Generic::kComptimeParam};
+    static const Function::Generic kKinds[] = {
+        Function::Generic::kType, Function::Generic::kAnytype, Function::Generic::kComptimeParam};
     f.generic = kKinds[c_.Below(3)];
   }
   if (f.is_inline) {
@@ -365,7 +410,8 @@ std::string CodeGen::Module() {
   const size_t names = scope_.size();
   const int statements = c_.Between(2, 10);
   for (int i = 0; i < statements; ++i) Statement(f.body);
-  // The fields of structs, where they can be read back. Early returns would leave them out: in a function of their own.
+  // The fields of structs, where they can be read back. Early returns would leave them out: in a
+  // function of their own.
   Function& show = code_.functions.emplace_back();
   show.name = prefix_ + "show";
   scope_.resize(names);
@@ -378,7 +424,8 @@ std::string CodeGen::Module() {
       for (int i = 0; i < v->Elements(); ++i) {
         Variable& copy = Make("g", v->shape->fields[k].type);
         copy.is_global = true;
-        head_ += fmt::format("export var {}: {} = {};\n", copy.name, copy.type.Name(), Literal(copy.type, 0));
+        head_ += fmt::format("export var {}: {} = {};\n", copy.name, copy.type.Name(),
+                             Literal(copy.type, 0));
         globals_.push_back(&copy);
         Expr& load = New(Expr::Kind::kLoad, copy.type);
         load.place.variable = v;

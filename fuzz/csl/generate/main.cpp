@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // csl_generate: generated CSL programs by seed, without a fuzzer.
-//   csl_generate --seeds 0..300          checks programs of these seeds, and damaged ones; status 1 at the first fault
-//   csl_generate --seed 7 --print        shows the program of a seed (--damaged: the damaged one)
-//   csl_generate --input FILE --print    shows the program of a fuzzer's input
+//   csl_generate --seeds 0..300          checks programs of these seeds, and damaged ones; status 1
+//   at the first fault csl_generate --seed 7 --print        shows the program of a seed (--damaged:
+//   the damaged one) csl_generate --input FILE --print    shows the program of a fuzzer's input
 //   csl_generate --corpus DIR --seeds A..B   writes inputs for the fuzzer
 #include <fmt/format.h>
 
@@ -23,11 +23,15 @@ using namespace szarena::csl_fuzz;
 namespace {
 
 int Usage() {
-  std::fputs("usage: csl_generate (--seeds A..B | --seed N | --input FILE) [--print] [--damaged | --valid] [--all] [--corpus DIR]\n", stderr);
+  std::fputs(
+      "usage: csl_generate (--seeds A..B | --seed N | --input FILE) [--print] [--damaged | "
+      "--valid] [--all] [--corpus DIR]\n",
+      stderr);
   return 2;
 }
 
-// As the fuzzing programs do it: the first bytes of an input for a damaged program decide on the damage.
+// As the fuzzing programs do it: the first bytes of an input for a damaged program decide on the
+// damage.
 Program Make(Choices& damage, Choices& choices, bool damaged, std::string* how) {
   Program program = Generate(choices);
   return damaged ? Mutate(std::move(program), damage, how) : program;
@@ -42,13 +46,20 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string arg = argv[i];
     const auto value = [&]() -> std::string { return i + 1 < argc ? argv[++i] : ""; };
-    if (arg == "--print") print = true;
-    else if (arg == "--damaged") only_damaged = true;
-    else if (arg == "--valid") only_valid = true;
-    else if (arg == "--all") all = true;
-    else if (arg == "--input") input = value();
-    else if (arg == "--corpus") corpus = value();
-    else if (arg == "--seed") to = (from = std::strtoull(value().c_str(), nullptr, 10)) + 1;
+    if (arg == "--print")
+      print = true;
+    else if (arg == "--damaged")
+      only_damaged = true;
+    else if (arg == "--valid")
+      only_valid = true;
+    else if (arg == "--all")
+      all = true;
+    else if (arg == "--input")
+      input = value();
+    else if (arg == "--corpus")
+      corpus = value();
+    else if (arg == "--seed")
+      to = (from = std::strtoull(value().c_str(), nullptr, 10)) + 1;
     else if (arg == "--seeds") {
       const std::string range = value();
       const size_t dots = range.find("..");
@@ -77,13 +88,18 @@ int main(int argc, char** argv) {
   const auto run = [&](Choices& damage, Choices& choices, bool damaged, const std::string& name) {
     std::string how;
     const Program program = Make(damage, choices, damaged, &how);
-    if (print) std::printf("%s%s%s%s", program.ToText().c_str(), damaged ? "// damage: " : "", how.c_str(), damaged ? "\n" : "");
+    if (print)
+      std::printf("%s%s%s%s", program.ToText().c_str(), damaged ? "// damage: " : "", how.c_str(),
+                  damaged ? "\n" : "");
     std::fflush(stdout);
     const Verdict verdict = damaged ? CheckDamaged(program) : CheckValid(program);
     cycles += verdict.cycles;
-    if (!damaged) ++valid;
-    else if (verdict.compiled) ++ran;
-    else ++refused;
+    if (!damaged)
+      ++valid;
+    else if (verdict.compiled)
+      ++ran;
+    else
+      ++refused;
     if (print) std::fputs(verdict.messages.c_str(), stdout);
     if (verdict.fault.empty()) return;
     ++faults;
@@ -95,7 +111,8 @@ int main(int argc, char** argv) {
     const std::vector<char> bytes((std::istreambuf_iterator<char>(in)), {});
     const std::vector<uint8_t> data(bytes.begin(), bytes.end());
     const size_t head = only_damaged ? std::min<size_t>(data.size(), 32) : 0;
-    Choices damage{std::span<const uint8_t>(data.data(), head)}, choices{std::span<const uint8_t>(data.data() + head, data.size() - head)};
+    Choices damage{std::span<const uint8_t>(data.data(), head)},
+        choices{std::span<const uint8_t>(data.data() + head, data.size() - head)};
     run(damage, choices, only_damaged, *input);
   }
   for (uint64_t seed = from; seed < to && (all || faults == 0); ++seed) {
@@ -108,8 +125,10 @@ int main(int argc, char** argv) {
       run(damage, choices, true, fmt::format("--seed {}", seed));
     }
   }
-  std::printf("%llu valid programs, %llu damaged (%llu refused, %llu run), %llu cycles, %d faults\n", static_cast<unsigned long long>(valid),
-              static_cast<unsigned long long>(refused + ran), static_cast<unsigned long long>(refused), static_cast<unsigned long long>(ran),
-              static_cast<unsigned long long>(cycles), faults);
+  std::printf(
+      "%llu valid programs, %llu damaged (%llu refused, %llu run), %llu cycles, %d faults\n",
+      static_cast<unsigned long long>(valid), static_cast<unsigned long long>(refused + ran),
+      static_cast<unsigned long long>(refused), static_cast<unsigned long long>(ran),
+      static_cast<unsigned long long>(cycles), faults);
   return faults == 0 ? 0 : 1;
 }

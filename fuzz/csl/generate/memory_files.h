@@ -15,7 +15,8 @@ namespace szarena::csl_fuzz {
 
 class MemoryFiles : public csl::FileProvider {
  public:
-  MemoryFiles(csl::SourceMap& sources, csl::NameTable& names, csl::DiagSink& diags, const Program& program)
+  MemoryFiles(csl::SourceMap& sources, csl::NameTable& names, csl::DiagSink& diags,
+              const Program& program)
       : sources_(sources), names_(names), diags_(diags), program_(program) {}
 
   const csl::Ast* Load(std::string_view path, csl::SourceId from, csl::Span span) override {
@@ -40,14 +41,19 @@ class MemoryFiles : public csl::FileProvider {
     }
     return Add(key, key, std::string(*text));
   }
-  std::optional<std::string> ReadText(std::string_view, csl::SourceId, csl::Span) override { return "[1, 2.5, {\"a\": true}]"; }
-  bool IsLibrary(csl::SourceId file) const override { return !file.IsNone() && libraries_.contains(file.index); }
+  std::optional<std::string> ReadText(std::string_view, csl::SourceId, csl::Span) override {
+    return "[1, 2.5, {\"a\": true}]";
+  }
+  bool IsLibrary(csl::SourceId file) const override {
+    return !file.IsNone() && libraries_.contains(file.index);
+  }
 
  private:
   const csl::Ast* Add(const std::string& key, const std::string& shown, std::string text) {
     const csl::SourceId id = sources_.Add(shown, std::move(text)).value();
     if (key.starts_with('<')) libraries_[id.index] = true;
-    return asts_.emplace(key, std::make_unique<csl::Ast>(csl::Parse(sources_, id, names_, diags_))).first->second.get();
+    return asts_.emplace(key, std::make_unique<csl::Ast>(csl::Parse(sources_, id, names_, diags_)))
+        .first->second.get();
   }
 
   csl::SourceMap& sources_;

@@ -15,7 +15,9 @@ struct Token {
 
 std::vector<Token> Split(const std::string& text) {
   std::vector<Token> tokens;
-  const auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  const auto word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
   for (size_t i = 0; i < text.size();) {
     const size_t begin = i;
     if (std::isspace(static_cast<unsigned char>(text[i])) != 0) {
@@ -24,7 +26,10 @@ std::vector<Token> Split(const std::string& text) {
     }
     if (text[i] == '@') ++i;
     if (i < text.size() && word(text[i])) {
-      while (i < text.size() && (word(text[i]) || (text[i] == '.' && std::isdigit(static_cast<unsigned char>(text[begin])) != 0))) ++i;
+      while (i < text.size() &&
+             (word(text[i]) ||
+              (text[i] == '.' && std::isdigit(static_cast<unsigned char>(text[begin])) != 0)))
+        ++i;
     } else if (text[i] == '"') {
       ++i;
       while (i < text.size() && text[i] != '"' && text[i] != '\n') ++i;
@@ -37,9 +42,13 @@ std::vector<Token> Split(const std::string& text) {
   return tokens;
 }
 
-std::string Of(const std::string& text, const Token& t) { return text.substr(t.begin, t.end - t.begin); }
+std::string Of(const std::string& text, const Token& t) {
+  return text.substr(t.begin, t.end - t.begin);
+}
 bool IsNumber(const std::string& t) { return std::isdigit(static_cast<unsigned char>(t[0])) != 0; }
-bool IsName(const std::string& t) { return std::isalpha(static_cast<unsigned char>(t[0])) != 0 || t[0] == '_'; }
+bool IsName(const std::string& t) {
+  return std::isalpha(static_cast<unsigned char>(t[0])) != 0 || t[0] == '_';
+}
 
 // The span of one argument of a call: from a token after ( or , to the one before , or ).
 bool Argument(const std::string& text, const std::vector<Token>& tokens, size_t at, Token& out) {
@@ -74,12 +83,47 @@ bool Argument(const std::string& text, const std::vector<Token>& tokens, size_t 
 }  // namespace
 
 Program Mutate(Program program, Choices& c, std::string* what) {
-  static const std::vector<std::string> kNumbers = {"0", "1", "2", "7", "8", "15", "23", "24", "29", "31", "32", "63", "64", "255", "256", "32767", "32768",
-                                                    "65535", "65536", "100000", "4294967296", "170141183460469231731687303715884105727", "1.5", "-1", "1e300"};
-  static const std::vector<std::string> kTypes = {"i16", "u16", "f16", "f32", "i8", "u64", "bool", "void", "type", "comptime_int", "comptime_struct", "color",
-                                                  "local_task_id", "[3]i16", "[*]f32", "*const u16", "mem1d_dsd", "fabin_dsd", "fn () void", "anytype", "u1", "i40"};
-  static const std::vector<std::string> kSyntax = {"(", ")", "{", "}", "[", "]", ";", ",", ".", "=", "if", "else", "comptime", "inline", "const", "var", "fn", "task", "return",
-                                                   "and", "!", "-", "&", "=>", ".{", "undefined", "switch", "while", "for", "|", "@as", "@get_dsd", "@activate", "break"};
+  static const std::vector<std::string> kNumbers = {
+      "0",          "1",
+      "2",          "7",
+      "8",          "15",
+      "23",         "24",
+      "29",         "31",
+      "32",         "63",
+      "64",         "255",
+      "256",        "32767",
+      "32768",      "65535",
+      "65536",      "100000",
+      "4294967296", "170141183460469231731687303715884105727",
+      "1.5",        "-1",
+      "1e300"};
+  static const std::vector<std::string> kTypes = {"i16",
+                                                  "u16",
+                                                  "f16",
+                                                  "f32",
+                                                  "i8",
+                                                  "u64",
+                                                  "bool",
+                                                  "void",
+                                                  "type",
+                                                  "comptime_int",
+                                                  "comptime_struct",
+                                                  "color",
+                                                  "local_task_id",
+                                                  "[3]i16",
+                                                  "[*]f32",
+                                                  "*const u16",
+                                                  "mem1d_dsd",
+                                                  "fabin_dsd",
+                                                  "fn () void",
+                                                  "anytype",
+                                                  "u1",
+                                                  "i40"};
+  static const std::vector<std::string> kSyntax = {
+      "(",      ")",   "{",    "}",        "[",        "]",         ";",    ",",         ".",
+      "=",      "if",  "else", "comptime", "inline",   "const",     "var",  "fn",        "task",
+      "return", "and", "!",    "-",        "&",        "=>",        ".{",   "undefined", "switch",
+      "while",  "for", "|",    "@as",      "@get_dsd", "@activate", "break"};
   const int times = c.Between(1, 3);
   for (int n = 0; n < times; ++n) {
     File& file = program.files[c.Below(static_cast<uint32_t>(program.files.size()))];
@@ -97,21 +141,30 @@ Program Mutate(Program program, Choices& c, std::string* what) {
       }
       return at;
     };
-    const auto replace = [&](size_t i, const std::string& by) { text.replace(tokens[i].begin, tokens[i].end - tokens[i].begin, by); };
+    const auto replace = [&](size_t i, const std::string& by) {
+      text.replace(tokens[i].begin, tokens[i].end - tokens[i].begin, by);
+    };
     std::string how;
     switch (c.Below(14)) {
-      case 0: how = "token deleted", replace(at, ""); break;
-      case 1: how = "token doubled", text.insert(t.end, " " + old); break;
+      case 0:
+        how = "token deleted", replace(at, "");
+        break;
+      case 1:
+        how = "token doubled", text.insert(t.end, " " + old);
+        break;
       case 2: {
         how = "tokens exchanged";
         const size_t other = c.Below(static_cast<uint32_t>(tokens.size()));
-        const std::string a = Of(text, tokens[std::min(at, other)]), b = Of(text, tokens[std::max(at, other)]);
+        const std::string a = Of(text, tokens[std::min(at, other)]),
+                          b = Of(text, tokens[std::max(at, other)]);
         replace(std::max(at, other), a);
         replace(std::min(at, other), b);
         break;
       }
       case 3:
-      case 4: how = "number replaced", replace(next(IsNumber), c.Pick(kNumbers)); break;
+      case 4:
+        how = "number replaced", replace(next(IsNumber), c.Pick(kNumbers));
+        break;
       case 5:
       case 6: {
         how = "name replaced";
@@ -125,7 +178,14 @@ Program Mutate(Program program, Choices& c, std::string* what) {
         replace(one, name);
         break;
       }
-      case 7: how = "type replaced", replace(next([](const std::string& s) { return s == "i16" || s == "u16" || s == "f32" || s == "f16" || s == "i32" || s == "u32" || s == "void" || s == "bool"; }), c.Pick(kTypes)); break;
+      case 7:
+        how = "type replaced", replace(next([](const std::string& s) {
+                                         return s == "i16" || s == "u16" || s == "f32" ||
+                                                s == "f16" || s == "i32" || s == "u32" ||
+                                                s == "void" || s == "bool";
+                                       }),
+                                       c.Pick(kTypes));
+        break;
       case 8: {
         how = "argument dropped";
         Token span;
@@ -135,7 +195,8 @@ Program Mutate(Program program, Choices& c, std::string* what) {
       case 9: {
         how = "argument doubled";
         Token span;
-        if (Argument(text, tokens, at, span)) text.insert(span.end, ", " + text.substr(span.begin, span.end - span.begin));
+        if (Argument(text, tokens, at, span))
+          text.insert(span.end, ", " + text.substr(span.begin, span.end - span.begin));
         break;
       }
       case 10: {
@@ -150,16 +211,22 @@ Program Mutate(Program program, Choices& c, std::string* what) {
       }
       case 11:
       case 12: {
-        const size_t begin = text.rfind('\n', t.begin) == std::string::npos ? 0 : text.rfind('\n', t.begin) + 1;
+        const size_t begin =
+            text.rfind('\n', t.begin) == std::string::npos ? 0 : text.rfind('\n', t.begin) + 1;
         const size_t end = std::min(text.find('\n', t.begin), text.size());
         const std::string line = text.substr(begin, end - begin) + "\n";
-        if (c.Chance(50)) how = "line dropped", text.erase(begin, end - begin);
-        else how = "line doubled", text.insert(begin, line);
+        if (c.Chance(50))
+          how = "line dropped", text.erase(begin, end - begin);
+        else
+          how = "line doubled", text.insert(begin, line);
         break;
       }
-      default: how = "token replaced", replace(at, c.Pick(kSyntax)); break;
+      default:
+        how = "token replaced", replace(at, c.Pick(kSyntax));
+        break;
     }
-    if (what != nullptr) *what += fmt::format("{}{} in {}", what->empty() ? "" : ", ", how, file.name);
+    if (what != nullptr)
+      *what += fmt::format("{}{} in {}", what->empty() ? "" : ", ", how, file.name);
   }
   return program;
 }

@@ -25,10 +25,14 @@ struct Shape {
 };
 Shape ShapeOf(Format f) {
   switch (f) {
-    case Format::kF32: return {23, 8, 127};
-    case Format::kF16: return {10, 5, 15};
-    case Format::kBf16: return {7, 8, 127};
-    case Format::kCb16: return {9, 6, 42};
+    case Format::kF32:
+      return {23, 8, 127};
+    case Format::kF16:
+      return {10, 5, 15};
+    case Format::kBf16:
+      return {7, 8, 127};
+    case Format::kCb16:
+      return {9, 6, 42};
   }
   return {};
 }
@@ -93,7 +97,8 @@ Bits Round(Type t, const Real& r) {
 
 Real Sum(Real a, Real b) {
   if (a.kind == Class::kNan || b.kind == Class::kNan) return {Class::kNan};
-  if (a.kind == Class::kInf && b.kind == Class::kInf && a.negative != b.negative) return {Class::kNan};
+  if (a.kind == Class::kInf && b.kind == Class::kInf && a.negative != b.negative)
+    return {Class::kNan};
   if (a.kind == Class::kInf) return a;
   if (b.kind == Class::kInf) return b;
   if (a.mag == 0 && b.mag == 0) return {Class::kFinite, a.negative && b.negative};
@@ -128,7 +133,8 @@ Real Product(const Real& a, const Real& b) {
   const bool negative = a.negative != b.negative;
   if (a.kind == Class::kNan || b.kind == Class::kNan) return {Class::kNan};
   if (a.kind == Class::kInf || b.kind == Class::kInf) {
-    const bool zero = (a.kind == Class::kFinite && a.mag == 0) || (b.kind == Class::kFinite && b.mag == 0);
+    const bool zero =
+        (a.kind == Class::kFinite && a.mag == 0) || (b.kind == Class::kFinite && b.mag == 0);
     return {zero ? Class::kNan : Class::kInf, negative};
   }
   return {Class::kFinite, negative, a.mag * b.mag, a.exp + b.exp};
@@ -158,13 +164,20 @@ int Order(const Real& a, const Real& b) {
 
 bool Holds(Op op, int order) {
   switch (op) {
-    case Op::kEq: return order == 0;
-    case Op::kNe: return order != 0;
-    case Op::kLt: return order == -1;
-    case Op::kLe: return order == -1 || order == 0;
-    case Op::kGt: return order == 1;
-    case Op::kGe: return order == 1 || order == 0;
-    default: return false;
+    case Op::kEq:
+      return order == 0;
+    case Op::kNe:
+      return order != 0;
+    case Op::kLt:
+      return order == -1;
+    case Op::kLe:
+      return order == -1 || order == 0;
+    case Op::kGt:
+      return order == 1;
+    case Op::kGe:
+      return order == 1 || order == 0;
+    default:
+      return false;
   }
 }
 
@@ -173,7 +186,8 @@ Bits ToInt(Type to, const Real& r, bool nearest) {
   if (r.kind == Class::kNan) return 0;
   const I128 top = (static_cast<I128>(1) << (to.is_signed ? to.bits - 1 : to.bits)) - 1;
   const I128 bottom = to.is_signed ? -top - 1 : 0;
-  if (r.kind == Class::kInf || (r.mag != 0 && TopBit(r.mag) + r.exp > 66)) return Mask(to.bits, static_cast<Bits>(r.negative ? bottom : top));
+  if (r.kind == Class::kInf || (r.mag != 0 && TopBit(r.mag) + r.exp > 66))
+    return Mask(to.bits, static_cast<Bits>(r.negative ? bottom : top));
   U128 whole = 0;
   if (r.exp >= 0) {
     whole = r.mag << r.exp;
@@ -193,10 +207,14 @@ std::string Type::Name() const {
   if (kind == Kind::kBool) return "bool";
   if (kind == Kind::kInt) return fmt::format("{}{}", is_signed ? 'i' : 'u', bits);
   switch (format) {
-    case Format::kF32: return "f32";
-    case Format::kF16: return "f16";
-    case Format::kBf16: return "bf16";
-    case Format::kCb16: return "cb16";
+    case Format::kF32:
+      return "f32";
+    case Format::kF16:
+      return "f16";
+    case Format::kBf16:
+      return "bf16";
+    case Format::kCb16:
+      return "cb16";
   }
   return {};
 }
@@ -209,7 +227,8 @@ int Type::Bytes() const {
 }
 
 const char* Spelling(Op op) {
-  static const char* const kNames[] = {"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">="};
+  static const char* const kNames[] = {"+",  "-",  "*",  "/",  "%", "&",  "|", "^",
+                                       "<<", ">>", "==", "!=", "<", "<=", ">", ">="};
   return kNames[static_cast<size_t>(op)];
 }
 bool IsComparison(Op op) { return op >= Op::kEq; }
@@ -220,32 +239,59 @@ Bits Apply(Op op, Type t, Bits a, Bits b) {
     Real minus = y;
     minus.negative = !minus.negative;
     switch (op) {
-      case Op::kAdd: return Round(t, Sum(x, y));
-      case Op::kSub: return Round(t, Sum(x, minus));
-      case Op::kMul: return Round(t, Product(x, y));
-      case Op::kDiv: return Round(t, Quotient(x, y));
-      default: return Holds(op, Order(x, y)) ? 1 : 0;
+      case Op::kAdd:
+        return Round(t, Sum(x, y));
+      case Op::kSub:
+        return Round(t, Sum(x, minus));
+      case Op::kMul:
+        return Round(t, Product(x, y));
+      case Op::kDiv:
+        return Round(t, Quotient(x, y));
+      default:
+        return Holds(op, Order(x, y)) ? 1 : 0;
     }
   }
   const I128 x = Value(t, a), y = Value(t, b);
   I128 r = 0;
   switch (op) {
-    case Op::kAdd: r = x + y; break;
-    case Op::kSub: r = x - y; break;
-    case Op::kMul: return Mask(t.bits, a * b);
-    case Op::kDiv: r = x / y; break;
-    case Op::kMod: r = x % y; break;
-    case Op::kAnd: r = x & y; break;
-    case Op::kOr: r = x | y; break;
-    case Op::kXor: r = x ^ y; break;
-    case Op::kShl: r = b >= static_cast<Bits>(t.bits) ? 0 : static_cast<I128>(static_cast<U128>(x) << b); break;
-    case Op::kShr: r = x >> (b >= 64 ? 64 : b); break;
-    default: return Holds(op, x < y ? -1 : x > y ? 1 : 0) ? 1 : 0;
+    case Op::kAdd:
+      r = x + y;
+      break;
+    case Op::kSub:
+      r = x - y;
+      break;
+    case Op::kMul:
+      return Mask(t.bits, a * b);
+    case Op::kDiv:
+      r = x / y;
+      break;
+    case Op::kMod:
+      r = x % y;
+      break;
+    case Op::kAnd:
+      r = x & y;
+      break;
+    case Op::kOr:
+      r = x | y;
+      break;
+    case Op::kXor:
+      r = x ^ y;
+      break;
+    case Op::kShl:
+      r = b >= static_cast<Bits>(t.bits) ? 0 : static_cast<I128>(static_cast<U128>(x) << b);
+      break;
+    case Op::kShr:
+      r = x >> (b >= 64 ? 64 : b);
+      break;
+    default:
+      return Holds(op, x < y ? -1 : x > y ? 1 : 0) ? 1 : 0;
   }
   return Mask(t.bits, static_cast<Bits>(r));
 }
 
-Bits Negate(Type t, Bits a) { return t.kind == Kind::kFloat ? a ^ Bits{1} << (t.bits - 1) : Mask(t.bits, 0 - a); }
+Bits Negate(Type t, Bits a) {
+  return t.kind == Kind::kFloat ? a ^ Bits { 1 } << (t.bits - 1) : Mask(t.bits, 0 - a);
+}
 Bits Complement(Type t, Bits a) { return t.kind == Kind::kBool ? a ^ 1 : Mask(t.bits, ~a); }
 
 Bits Convert(Type from, Type to, Bits a) {
@@ -261,7 +307,9 @@ Bits Convert(Type from, Type to, Bits a) {
   return Round(to, {Class::kFinite, v < 0, static_cast<U128>(v < 0 ? -v : v), 0});
 }
 
-Bits Fma(Type t, Bits a, Bits b, Bits c) { return Round(t, Sum(Product(Take(t, a), Take(t, b)), Take(t, c))); }
+Bits Fma(Type t, Bits a, Bits b, Bits c) {
+  return Round(t, Sum(Product(Take(t, a), Take(t, b)), Take(t, c)));
+}
 
 Bits Max(Type t, Bits a, Bits b) {
   if (t.kind != Kind::kFloat) return Value(t, a) > Value(t, b) ? a : b;
@@ -280,7 +328,8 @@ int64_t Signed(Type t, Bits a) { return static_cast<int64_t>(Value(t, a)); }
 
 std::string Literal(Type t, Bits a) {
   if (t.kind == Kind::kBool) return a != 0 ? "true" : "false";
-  if (t.kind == Kind::kInt) return t.is_signed ? fmt::format("{}", Signed(t, a)) : fmt::format("{}", a);
+  if (t.kind == Kind::kInt)
+    return t.is_signed ? fmt::format("{}", Signed(t, a)) : fmt::format("{}", a);
   // Every finite value of these formats is a double.
   const Real r = Take(t, a);
   double v = static_cast<double>(static_cast<uint64_t>(r.mag));

@@ -135,7 +135,7 @@ Operand Evaluator::EvalBreak(const BreakExpr& node, Span span) {
   if (!node.value.IsNone()) {
     value = EvalLoaded(node.value, target->expect);
     if (value.Stops()) return value;
-    if (!target->expect.is_error() && !IsVoid(target->expect)) {
+    if (!target->expect.is_error() && !IsVoid(target->expect) && TakesExpected(*this, value, target->expect)) {
       value = Coerce(std::move(value), target->expect, SpanOf(node.value));
       if (value.Stops()) return value;
     }

@@ -105,6 +105,22 @@ void Evaluator::FixWidth(Reg reg, TypeId type) {
   fb_->Emit(info.is_signed ? Op::kSignExtend : Op::kZeroExtend, reg, reg, info.bits);
 }
 
+// The nearest value of such an integer: what a float becomes that is out of its range.
+Reg Evaluator::SaturateWidth(Reg reg, TypeId type) {
+  const TypeInfo& info = types()[type];
+  if (info.kind != TypeKind::kInt || info.bits == 8 || info.bits == 16 || info.bits == 32 || info.bits == 64) return reg;
+  const Reg top = fb_->Const(static_cast<int64_t>(TypeTable::MaxOf(info)));
+  const Reg below = fb_->NewReg();
+  fb_->Emit(info.is_signed ? Op::kLtS : Op::kLtU, below, top, reg);
+  fb_->Emit(Op::kSelect, below, top, reg);
+  if (!info.is_signed) return below;
+  const Reg bottom = fb_->Const(static_cast<int64_t>(TypeTable::MinOf(info)));
+  const Reg inside = fb_->NewReg();
+  fb_->Emit(Op::kLtS, inside, below, bottom);
+  fb_->Emit(Op::kSelect, inside, bottom, below);
+  return inside;
+}
+
 Operand Evaluator::EvalLogical(const BinaryExpr& node, Span span) {
   const bool is_and = node.op == BinaryOp::kAnd;
   Operand lhs = EvalLoaded(node.lhs);
@@ -374,7 +390,7 @@ Operand Evaluator::Cast(Operand operand, TypeId type, Span span) {
   } else if (from_float) {
     fb_->Emit(TypedOp(from.bits == 32 ? Op::kFromF32I8 : Op::kFromF16I8, to_scalar), dest,
               from_reg);
-    FixWidth(dest, type);
+    return Operand::Register(type, SaturateWidth(dest, type));
   } else if (to_scalar == from_scalar && to.bits == from.bits) {
     fb_->Emit(Op::kMove, dest, from_reg);
   } else {

@@ -252,6 +252,7 @@ class Evaluator {
   Global* ExternTarget(Global& global, Span span);
   Operand EmitBinary(BinaryOp op, const Operand& lhs, const Operand& rhs, TypeId type, Span span);
   void FixWidth(bytecode::Reg reg, TypeId type);
+  bytecode::Reg SaturateWidth(bytecode::Reg reg, TypeId type);
   Operand* FindLocal(Name name);
   void NoteCallers();
   bool IsComptimeParam(const Param& param, TypeId type);

@@ -8,19 +8,19 @@ namespace szarena::csl {
 
 using bytecode::Op;
 
-namespace {
-
-// Does the number become `expect` without a cast? Others keep their type: the code around the
-// expression may convert the joined result (`@as(f32, if (c) i else j)`).
 bool TakesExpected(Evaluator& eval, const Operand& operand, TypeId expect) {
   TypeTable& types = eval.types();
-  if (!types.IsNumeric(operand.type) || !types.IsNumeric(expect)) return true;
-  // Numbers without a type wait for those of the other paths: see Finish.
-  if (types.IsComptimeOnly(operand.type)) return false;
+  const auto is_castable = [&](TypeId type) {
+    const TypeKind kind = types.kind(type);
+    return types.IsNumeric(type) || kind == TypeKind::kBool || kind == TypeKind::kEnum;
+  };
+  if (!is_castable(operand.type) || !is_castable(expect)) return true;
+  if (!types.IsNumeric(operand.type) || !types.IsNumeric(expect)) return operand.type == expect;
+  // Numbers without a type wait for those of the other paths: see Finish. Integers keep their type, which decides what an
+  // operator around the expression does.
+  if (types.IsComptimeOnly(operand.type) || types.IsIntegral(operand.type)) return false;
   return eval.PeerType(operand.type, expect) == expect;
 }
-
-}  // namespace
 
 ResultJoin::ResultJoin(Evaluator& eval, TypeId expect) : eval_(eval), expect_(expect) {
   const TypeKind kind = eval.types().kind(expect);
@@ -46,7 +46,11 @@ bool ResultJoin::Add(Operand operand, Span span) {
   if (type_.is_error()) {
     type_ = operand.type;
   } else {
-    const TypeId peer = eval_.PeerType(type_, operand.type);
+    TypeId peer = eval_.PeerType(type_, operand.type);
+    if (peer.is_error() && types.kind(type_) == TypeKind::kInt && types.kind(operand.type) == TypeKind::kInt &&
+        eval_.PeerType(type_, expect_) == expect_ && eval_.PeerType(operand.type, expect_) == expect_) {
+      peer = expect_;  // holds the values of both
+    }
     const bool was_converted = types.IsFloat(type_) && peer != type_ && pending_.empty();
     if (peer.is_error() || was_converted) {
       eval_.Report(DiagKind::kBranchTypes, span, eval_.NameOf(type_), eval_.NameOf(operand.type));

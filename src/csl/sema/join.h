@@ -12,6 +12,10 @@ namespace szarena::csl {
 
 class Evaluator;
 
+// Does the value become `expect` without a cast? Others keep their type: the code around the
+// expression may convert the joined result (`@as(f32, if (c) i else j)`).
+bool TakesExpected(Evaluator& eval, const Operand& operand, TypeId expect);
+
 class ResultJoin {
  public:
   // `expect`: the type of the result; void: values are dropped; error type: the peer type of all.
