@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "app/judging.h"
+#include "app/session_setup.h"
 #include "data/sha256.h"
 
 namespace szarena::app {
@@ -30,18 +31,6 @@ std::string AttemptLine(const store::Attempt& attempt, size_t step_count) {
   }
   if (verdict.HasCheatFlag()) line += " flagged";
   return line;
-}
-
-// What an agent may know of the task: nothing of where our own solutions lie.
-data::Json Description(const LadderSession& session) {
-  data::Json fields = data::Json::MakeArray();
-  for (const task::PublicField& field : session.task.fields) fields.Append(field.name);
-  return data::Json::Of({{"task", session.task.name},
-                         {"target", session.key.target},
-                         {"summary", session.task.summary},
-                         {"description", session.task.description},
-                         {"format", session.task.format},
-                         {"public_fields", std::move(fields)}});
 }
 
 }  // namespace
@@ -91,7 +80,7 @@ Result<agent::SessionOutcome> RunLadder(const LadderSession& session,
   agent::SessionPlan plan;
   plan.key = session.key;
   plan.prompt = session.prompt;
-  plan.description = Description(session);
+  plan.description = DescribeTask(session.task, *task::ParseTarget(session.key.target));
   plan.out_dir = session.out_dir;
   plan.budget = session.budget;
   plan.hidden_seed = judge.hidden_seed();

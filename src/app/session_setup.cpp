@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/session_setup.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+
+#include "app/environment.h"
+#include "app/judging.h"
+#include "base/utc.h"
+#include "task/prompt.h"
+#include "task/references.h"
+
+namespace szarena::app {
+namespace {
+
+Result<void> NeedCampaign(store::Store& store, const std::string& name) {
+  SZARENA_TRY(const auto campaigns, store.Campaigns());
+  for (const store::Campaign& campaign : campaigns) {
+    if (campaign.name == name) return {};
+  }
+  // Single sessions have no plan of which some could be missing.
+  return store.AddCampaign({name, UtcNow(), true, DescribeEnvironment()});
+}
+
+// One more than the highest trial of the same cell.
+Result<int64_t> NextTrial(store::Store& store, store::SessionKey key) {
+  SZARENA_TRY(const auto sessions, store.Sessions(key.campaign));
+  int64_t next = 1;
+  for (const store::Session& session : sessions) {
+    key.trial = session.key.trial;
+    if (session.key == key) next = std::max(next, session.key.trial + 1);
+  }
+  return next;
+}
+
+}  // namespace
+
+void AddSessionOptions(CLI::App& command, SessionOptions& options) {
+  command.add_option("--task", options.task, "Task (szarena tasks lists them)")->required();
+  command.add_option("--target", options.target, "cpu, cuda or cerebras")->capture_default_str();
+  command.add_option("--tier", options.tier, "user, knowledgeable or expert")
+      ->capture_default_str();
+  command.add_option("--source", options.source, "What the agent starts from: none, cpu or cuda")
+      ->capture_default_str();
+  command.add_option("--attempts", options.budget.attempts, "At most so many submissions")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--model-calls", options.budget.model_calls, "At most so many model calls")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--tokens", options.budget.tokens, "At most so many tokens, in and out")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--cost", options.budget.cost_usd, "At most so many US dollars")
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option_function<double>(
+          "--minutes", [&options](double minutes) { options.budget.wall_seconds = minutes * 60; },
+          "At most so much time")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--trial", options.trial, "Number of the trial (default: the next)")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--runs", options.timed_runs, "Timed runs of an attempt, at least 10")
+      ->capture_default_str();
+  command.add_option("--campaign", options.campaign, "Name under which it is stored")
+      ->capture_default_str();
+  command.add_option("--out", options.out, "Folder of results.sqlite, transcripts, workspaces")
+      ->capture_default_str();
+}
+
+Result<SessionSetup> PrepareSession(const SessionOptions& options, const std::string& agent,
+                                    const std::string& workflow) {
+  SessionSetup setup;
+  SZARENA_TRY(setup.root, task::FindRoot());
+  SZARENA_TRY(setup.task, task::LoadTask(setup.root, options.task));
+  SZARENA_TRY(setup.target, task::ParseTarget(options.target));
+  SZARENA_TRY(setup.source, task::ParseSource(options.source));
+  SZARENA_TRY(const task::Tier tier, task::ParseTier(options.tier));
+  SZARENA_TRY(setup.judging, OptionsFor(setup.task, setup.target));
+  setup.judging.trials = options.timed_runs;
+
+  agent::SessionPlan& plan = setup.plan;
+  plan.key = {.campaign = options.campaign,
+              .task = setup.task.name,
+              .target = options.target,
+              .source = options.source,
+              .tier = options.tier,
+              .agent = agent,
+              .workflow = workflow,
+              .trial = options.trial};
+  SZARENA_TRY(plan.prompt,
+              task::ComposePrompt(setup.root, setup.task, setup.target, tier, setup.source));
+  plan.description = DescribeTask(setup.task, setup.target);
+  SZARENA_TRY(auto references,
+              task::LoadReferences(setup.root, setup.task, setup.target, setup.source));
+  for (task::ReferenceText& reference : references) {
+    plan.references.push_back(
+        {std::move(reference.name), std::move(reference.title), std::move(reference.text)});
+  }
+  plan.out_dir = options.out;
+  plan.budget = options.budget;
+
+  std::error_code fault;
+  std::filesystem::create_directories(options.out, fault);
+  if (fault) {
+    return Fail(ErrorCode::kIo,
+                fmt::format("cannot make folder '{}': {}", options.out, fault.message()));
+  }
+  setup.results = (std::filesystem::path(options.out) / "results.sqlite").string();
+  return setup;
+}
+
+Result<store::Store> OpenResults(SessionSetup& setup) {
+  SZARENA_TRY(store::Store store, store::Store::Open(setup.results));
+  store::SessionKey& key = setup.plan.key;
+  SZARENA_TRY_VOID(NeedCampaign(store, key.campaign));
+  if (key.trial == 0) {
+    SZARENA_TRY(key.trial, NextTrial(store, key));
+  }
+  return store;
+}
+
+data::Json DescribeTask(const task::Task& task, task::Target target) {
+  data::Json fields = data::Json::MakeArray();
+  for (const task::PublicField& field : task.fields) fields.Append(field.name);
+  return data::Json::Of({{"task", task.name},
+                         {"target", task::TargetName(target)},
+                         {"summary", task.summary},
+                         {"description", task.description},
+                         {"public_fields", std::move(fields)}});
+}
+
+}  // namespace szarena::app
