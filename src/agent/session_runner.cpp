@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/utc.h"
+#include "data/json_reader.h"
 #include "data/sha256.h"
 
 namespace szarena::agent {
@@ -38,9 +39,13 @@ Result<void> MakeFolder(const fs::path& folder) {
               fmt::format("cannot make folder '{}': {}", folder.string(), fault.message()));
 }
 
-// An empty workspace with the files to start from.
+// An empty workspace with the files to start from; the one that is there where a session goes on.
 Result<Workspace> PrepareWorkspace(const SessionPlan& plan, const std::string& stem) {
   const fs::path folder = fs::path(plan.out_dir) / "workspaces" / stem;
+  if (plan.resume) {
+    SZARENA_TRY_VOID(MakeFolder(folder));
+    return Workspace(folder.string());
+  }
   std::error_code fault;
   fs::remove_all(folder, fault);
   SZARENA_TRY_VOID(MakeFolder(folder));
@@ -54,6 +59,113 @@ Result<Workspace> PrepareWorkspace(const SessionPlan& plan, const std::string& s
   }
   return workspace;
 }
+
+AgentEnd EndOfError(const Error& error) {
+  const bool stopped = error.code == ErrorCode::kCancelled;
+  return {stopped ? store::StopReason::kInterrupted : store::StopReason::kError, error.ToString()};
+}
+
+struct Played {
+  AgentEnd end;
+  store::Usage usage = {};
+  size_t attempts = 0;
+  std::optional<Error> error;  // what ended it, where the agent did not end by itself
+};
+
+store::Usage UsageFromJson(const Json& json) {
+  const data::JsonReader reader(json, "usage");
+  store::Usage usage;
+  usage.wall_seconds = reader.OptionalNumber("wall_seconds").value_or(std::nullopt).value_or(0);
+  usage.model_calls = reader.OptionalInt("model_calls").value_or(std::nullopt);
+  usage.tokens_in = reader.OptionalInt("tokens_in").value_or(std::nullopt);
+  usage.tokens_cached = reader.OptionalInt("tokens_cached").value_or(std::nullopt);
+  usage.tokens_out = reader.OptionalInt("tokens_out").value_or(std::nullopt);
+  usage.tokens_reasoning = reader.OptionalInt("tokens_reasoning").value_or(std::nullopt);
+  usage.cost_usd = reader.OptionalNumber("cost_usd").value_or(std::nullopt);
+  return usage;
+}
+
+// The transcript of a new session, or of the one that goes on with what it had used so far.
+struct Record {
+  Transcript transcript;
+  store::Usage earlier;
+};
+Result<Record> OpenTranscript(const SessionPlan& plan, const store::Session& session) {
+  const std::string path = (fs::path(plan.out_dir) / session.transcript).string();
+  if (plan.resume) {
+    SZARENA_TRY(const TranscriptRecords records, ReadTranscript(path));
+    const Json* last = records.Last("usage");
+    const Json* total = last ? last->Find("total") : nullptr;
+    SZARENA_TRY(Transcript transcript, Transcript::Continue(path));
+    SZARENA_TRY_VOID(transcript.Add("resume", Json::MakeObject()));
+    return Record{std::move(transcript), total ? UsageFromJson(*total) : store::Usage{}};
+  }
+  SZARENA_TRY(Transcript transcript, Transcript::Create(path));
+  SZARENA_TRY_VOID(transcript.Add("session", Json::Of({{"version", kTranscriptVersion},
+                                                       {"key", KeyJson(plan.key)},
+                                                       {"agent", session.agent}})));
+  SZARENA_TRY_VOID(transcript.Add(
+      "prompt", Json::Of({{"sha256", session.prompt_sha256}, {"text", plan.prompt}})));
+  return Record{std::move(transcript), {}};
+}
+
+// Everything between the session's first and last mark in the store. An Error: it could not start,
+// or the transcript could not be finished.
+Result<Played> Play(const SessionPlan& plan, const store::Session& session, int64_t id,
+                    Agent& agent, JudgePort& judge, store::Store& store,
+                    const SessionObserver& observer, std::stop_token stop) {
+  const std::string stem = FileStem(plan.key);
+  SZARENA_TRY_VOID(MakeFolder(fs::path(plan.out_dir) / "transcripts"));
+  SZARENA_TRY(Workspace workspace, PrepareWorkspace(plan, stem));
+  SZARENA_TRY(Record record, OpenTranscript(plan, session));
+  Transcript& transcript = record.transcript;
+  SZARENA_TRY(std::vector<store::Attempt> attempts, store.Attempts(id));
+
+  Toolbox toolbox({.description = plan.description,
+                   .workspace = std::move(workspace),
+                   .judge = judge,
+                   .transcript = transcript,
+                   .budget = plan.budget,
+                   .stop = std::move(stop),
+                   .record = [&](const store::Attempt& attempt) -> Result<void> {
+                     SZARENA_TRY_VOID(store.AddAttempt(id, attempt));
+                     if (observer.on_attempt) observer.on_attempt(attempt);
+                     return {};
+                   },
+                   .on_call = observer.on_call,
+                   .references = plan.references},
+                  std::move(attempts), record.earlier);
+
+  const Result<AgentEnd> run = agent.Run(plan.prompt, toolbox);
+  Played played;
+  played.end = run ? *run : EndOfError(run.error());
+  played.usage = toolbox.meter().usage();
+  played.attempts = toolbox.attempts().size();
+  if (!run) played.error = run.error();
+  const auto recorded =
+      transcript.Add("stop", Json::Of({{"reason", store::StopReasonName(played.end.reason)},
+                                       {"detail", played.end.detail},
+                                       {"hidden_seed", plan.hidden_seed},
+                                       {"usage", UsageJson(played.usage)}}));
+  if (!recorded && !played.error) return tl::unexpected(recorded.error());
+  return played;
+}
+
+// The unfinished session of the same key, if it is the same in everything that counts.
+Result<int64_t> Reopen(const store::Session& session, store::Store& store) {
+  SZARENA_TRY(const store::Session earlier, store.ResumeSession(session.key));
+  const auto changed = [&](std::string_view what) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("session '{}' cannot go on: its {} has changed", session.key.Title(), what));
+  };
+  if (earlier.prompt_sha256 != session.prompt_sha256) return changed("prompt");
+  if (earlier.agent != session.agent) return changed("agent or its settings");
+  if (earlier.hidden_seed != session.hidden_seed) return changed("hidden seed");
+  return earlier.id;
+}
+
+}  // namespace
 
 Json KeyJson(const store::SessionKey& key) {
   return Json::Of({{"campaign", key.campaign},
@@ -76,65 +188,6 @@ Json UsageJson(const store::Usage& usage) {
                    {"cost_usd", usage.cost_usd}});
 }
 
-AgentEnd EndOfError(const Error& error) {
-  const bool stopped = error.code == ErrorCode::kCancelled;
-  return {stopped ? store::StopReason::kInterrupted : store::StopReason::kError, error.ToString()};
-}
-
-struct Played {
-  AgentEnd end;
-  store::Usage usage = {};
-  size_t attempts = 0;
-  std::optional<Error> error;  // what ended it, where the agent did not end by itself
-};
-
-// Everything between the session's first and last mark in the store. An Error: it could not start,
-// or the transcript could not be finished.
-Result<Played> Play(const SessionPlan& plan, const store::Session& session, int64_t id,
-                    Agent& agent, JudgePort& judge, store::Store& store,
-                    const SessionObserver& observer, std::stop_token stop) {
-  const std::string stem = FileStem(plan.key);
-  SZARENA_TRY_VOID(MakeFolder(fs::path(plan.out_dir) / "transcripts"));
-  SZARENA_TRY(Workspace workspace, PrepareWorkspace(plan, stem));
-  SZARENA_TRY(Transcript transcript,
-              Transcript::Create((fs::path(plan.out_dir) / session.transcript).string()));
-  SZARENA_TRY_VOID(transcript.Add("session", Json::Of({{"version", kTranscriptVersion},
-                                                       {"key", KeyJson(plan.key)},
-                                                       {"agent", session.agent}})));
-  SZARENA_TRY_VOID(transcript.Add(
-      "prompt", Json::Of({{"sha256", session.prompt_sha256}, {"text", plan.prompt}})));
-
-  Toolbox toolbox({.description = plan.description,
-                   .workspace = std::move(workspace),
-                   .judge = judge,
-                   .transcript = transcript,
-                   .budget = plan.budget,
-                   .stop = std::move(stop),
-                   .record = [&](const store::Attempt& attempt) -> Result<void> {
-                     SZARENA_TRY_VOID(store.AddAttempt(id, attempt));
-                     if (observer.on_attempt) observer.on_attempt(attempt);
-                     return {};
-                   },
-                   .on_call = observer.on_call,
-                   .references = plan.references});
-
-  const Result<AgentEnd> run = agent.Run(plan.prompt, toolbox);
-  Played played;
-  played.end = run ? *run : EndOfError(run.error());
-  played.usage = toolbox.meter().usage();
-  played.attempts = toolbox.attempts().size();
-  if (!run) played.error = run.error();
-  const auto recorded =
-      transcript.Add("stop", Json::Of({{"reason", store::StopReasonName(played.end.reason)},
-                                       {"detail", played.end.detail},
-                                       {"hidden_seed", plan.hidden_seed},
-                                       {"usage", UsageJson(played.usage)}}));
-  if (!recorded && !played.error) return tl::unexpected(recorded.error());
-  return played;
-}
-
-}  // namespace
-
 Result<SessionOutcome> RunSession(const SessionPlan& plan, Agent& agent, JudgePort& judge,
                                   store::Store& store, const SessionObserver& observer,
                                   std::stop_token stop) {
@@ -145,7 +198,12 @@ Result<SessionOutcome> RunSession(const SessionPlan& plan, Agent& agent, JudgePo
   session.transcript = "transcripts/" + FileStem(plan.key) + ".jsonl";
   session.hidden_seed = plan.hidden_seed;
   session.started_at = UtcNow();
-  SZARENA_TRY(const int64_t id, store.BeginSession(session));
+  int64_t id = 0;
+  if (plan.resume) {
+    SZARENA_TRY(id, Reopen(session, store));
+  } else {
+    SZARENA_TRY(id, store.BeginSession(session));
+  }
 
   auto played = Play(plan, session, id, agent, judge, store, observer, std::move(stop));
   if (!played) played = Played{EndOfError(played.error()), {}, 0, played.error()};

@@ -26,7 +26,8 @@ struct SessionPlan {
   std::vector<Reference> references;  // what there is to read
   Budget budget;
   std::optional<uint64_t>
-      hidden_seed;  // of the judge's hidden data: stored, told in the last record
+      hidden_seed;      // of the judge's hidden data: stored, told in the last record
+  bool resume = false;  // go on with the unfinished session of the same key
 };
 
 // Told what happens; for progress.
@@ -41,11 +42,16 @@ struct SessionOutcome {
   size_t attempts = 0;
 };
 
-// Runs one session and stores it. What an unfinished run with the same key left is replaced.
+// Runs one session and stores it. What an unfinished run with the same key left is replaced, or
+// gone on with: then prompt, agent and hidden seed must be the same (kInvalidArgument).
 // On an Error the session is stored as ended ("error" or "interrupted") with what it had, and the
 // error is returned.
 Result<SessionOutcome> RunSession(const SessionPlan& plan, Agent& agent, JudgePort& judge,
                                   store::Store& store, const SessionObserver& observer,
                                   std::stop_token stop);
+
+// Forms of a key and of what was used, as transcripts have them.
+data::Json KeyJson(const store::SessionKey& key);
+data::Json UsageJson(const store::Usage& usage);
 
 }  // namespace szarena::agent

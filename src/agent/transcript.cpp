@@ -29,6 +29,23 @@ Result<Transcript> Transcript::Create(const std::string& path) {
   return Transcript(path, fd);
 }
 
+Result<Transcript> Transcript::Continue(const std::string& path) {
+  SZARENA_TRY(const TranscriptRecords earlier, ReadTranscript(path));
+  const int fd = open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC);
+  if (fd < 0) return WriteFault(path);
+  Transcript transcript(path, fd);
+  if (earlier.torn_tail) {
+    off_t end = lseek(fd, 0, SEEK_END);
+    for (char c = 0; end > 0; --end) {
+      if (pread(fd, &c, 1, end - 1) != 1) return WriteFault(path);
+      if (c == '\n') break;
+    }
+    if (ftruncate(fd, end) != 0) return WriteFault(path);
+  }
+  transcript.next_seq_ = static_cast<int64_t>(earlier.records.size());
+  return transcript;
+}
+
 Transcript::Transcript(Transcript&& other) noexcept
     : path_(std::move(other.path_)),
       fd_(std::exchange(other.fd_, -1)),
@@ -53,6 +70,46 @@ Result<void> Transcript::Add(std::string_view kind, const data::Json& body) {
   }
   ++next_seq_;
   return {};
+}
+
+namespace {
+
+bool IsKind(const data::Json& record, std::string_view kind) {
+  const data::Json* value = record.Find("kind");
+  return value && value->string() && *value->string() == kind;
+}
+
+}  // namespace
+
+const data::Json* TranscriptRecords::First(std::string_view kind) const {
+  for (const data::Json& record : records) {
+    if (IsKind(record, kind)) return &record;
+  }
+  return nullptr;
+}
+
+const data::Json* TranscriptRecords::Last(std::string_view kind) const {
+  for (auto record = records.rbegin(); record != records.rend(); ++record) {
+    if (IsKind(*record, kind)) return &*record;
+  }
+  return nullptr;
+}
+
+Result<TranscriptRecords> ReadTranscript(const std::string& path) {
+  SZARENA_TRY(data::JsonLines lines, data::ReadJsonLines(path));
+  const data::Json* version = lines.values.empty() || !IsKind(lines.values.front(), "session")
+                                  ? nullptr
+                                  : lines.values.front().Find("version");
+  if (!version || !version->integer()) {
+    return Fail(ErrorCode::kCorrupt,
+                fmt::format("'{}' is no transcript: its first line is no session record", path));
+  }
+  if (*version->integer() > kTranscriptVersion) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("transcript '{}' has version {}; this program reads up to {}", path,
+                            *version->integer(), kTranscriptVersion));
+  }
+  return TranscriptRecords{std::move(lines.values), lines.torn_tail};
 }
 
 }  // namespace szarena::agent

@@ -78,6 +78,23 @@ Result<int64_t> Store::BeginSession(const Session& session) {
   return id;
 }
 
+Result<Session> Store::ResumeSession(const SessionKey& key) {
+  SZARENA_TRY(std::optional<Session> session, FindSession(key));
+  if (!session) {
+    return Fail(ErrorCode::kNotFound, fmt::format("there is no session '{}' in campaign '{}'",
+                                                  key.Title(), key.campaign));
+  }
+  if (session->stop && *session->stop != StopReason::kInterrupted) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("session '{}' of campaign '{}' is finished already", key.Title(),
+                            key.campaign));
+  }
+  SZARENA_TRY_VOID(database_.Run(
+      "UPDATE session SET ended_at = NULL, stop_reason = NULL, stop_detail = '' WHERE id = ?",
+      session->id));
+  return std::move(*session);
+}
+
 Result<void> Store::AddAttempt(int64_t session_id, const Attempt& attempt) {
   const judge::Verdict& verdict = attempt.verdict;
   std::optional<std::string> stage;

@@ -62,6 +62,8 @@ class Store {
   // Records the start of a session and returns its id. What an earlier run with the same key left
   // unfinished is removed with its attempts; a finished one is an error (kInvalidArgument).
   Result<int64_t> BeginSession(const Session& session);
+  // The unfinished (or interrupted) session of that key, marked as running again.
+  Result<Session> ResumeSession(const SessionKey& key);
   // Verdict, columns and measurements in one transaction.
   Result<void> AddAttempt(int64_t session_id, const Attempt& attempt);
   Result<void> EndSession(int64_t session_id, StopReason reason, std::string_view detail,
