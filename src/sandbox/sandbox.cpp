@@ -171,6 +171,7 @@ Result<os::Process> Sandbox::StartIn(Mode mode, const Command& command) const {
   for (const Bind& bind : command.binds) {
     Add(argv, {bind.writable ? "--bind" : "--ro-bind", bind.source, bind.target});
   }
+  for (const std::string& device : command.devices) Add(argv, {"--dev-bind", device, device});
   std::vector<os::UniqueFd> kept;  // open until the child has them
   int next_fd = kFirstDataFd;
   for (const DataFile& file : command.files) {

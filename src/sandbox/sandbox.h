@@ -41,6 +41,7 @@ struct Command {
   std::vector<std::pair<std::string, std::string>> env;
   std::vector<Bind> binds;
   std::vector<DataFile> files;
+  std::vector<std::string> devices;      // device files, seen inside under the same names
   std::vector<std::pair<int, int>> fds;  // (ours, number inside), numbers from 3 to 19
   std::string cwd = "/tmp";
   Limits limits;

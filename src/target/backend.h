@@ -4,6 +4,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "sandbox/sandbox.h"
@@ -19,13 +21,25 @@ struct BuildResult {
   double seconds = 0;
 };
 
+// What a process inside the sandbox needs to use an accelerator.
+struct DeviceAccess {
+  std::vector<std::string> nodes;      // device files
+  std::vector<sandbox::Bind> folders;  // its libraries, where they lie outside the system's folders
+  std::vector<std::pair<std::string, std::string>> env;
+  std::string name;     // "NVIDIA H200, compute capability 9.0, driver for CUDA 13.0"
+  double copy_gbs = 0;  // a copy on the device: bytes read plus bytes written, GB/s
+};
+
 struct Backend {
   std::string_view name;  // "cpu"
-  // Builds the candidate inside the sandbox. An Error means that the environment lacks something (no compiler) or our own
-  // fault; sources that do not compile are a result.
+  // Builds the candidate inside the sandbox. An Error means that the environment lacks something
+  // (no compiler) or our own fault; sources that do not compile are a result.
   Result<BuildResult> (*build)(const sandbox::Sandbox& sandbox, const Candidate& candidate);
   // Bytes of the driver program (protocol.h).
   std::string_view (*driver)();
+  // The accelerator that the candidates run on; null where they need none. kUnavailable says that
+  // there is none.
+  Result<DeviceAccess> (*device)(const sandbox::Sandbox& sandbox) = nullptr;
 };
 
 }  // namespace szarena::target

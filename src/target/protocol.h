@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the judge and a driver program share: descriptor numbers and the layout of the control page. The driver runs the
-// candidate's code and is not trusted: whatever it writes here is a claim, checked or used as text only.
-// C-compatible types only; included by driver programs that link nothing of ours.
+// What the judge and a driver program share: descriptor numbers and the layout of the control page.
+// The driver runs the candidate's code and is not trusted: whatever it writes here is a claim,
+// checked or used as text only. C-compatible types only; included by driver programs that link
+// nothing of ours.
 #pragma once
 
 #include <cstdint>
@@ -11,35 +12,52 @@
 namespace szarena::target {
 
 // Descriptors that a driver is started with.
-inline constexpr int kDoorbellFd = 3;  // SOCK_SEQPACKET: a byte from the judge starts a command, a byte back ends it
-inline constexpr int kControlFd = 4;   // Control
-inline constexpr int kInputFd = 5;     // sealed: cannot be written by the driver
+inline constexpr int kDoorbellFd =
+    3;  // SOCK_SEQPACKET: a byte from the judge starts a command, a byte back ends it
+inline constexpr int kControlFd = 4;  // Control
+inline constexpr int kInputFd = 5;    // sealed: cannot be written by the driver
 inline constexpr int kOutputFd = 6;
-inline constexpr int kFilterFd = 7;    // BPF program to install before the candidate is loaded
+inline constexpr int kFilterFd = 7;  // BPF program to install before the candidate is loaded
 inline constexpr char kLibraryPath[] = "/run/candidate.so";
 inline constexpr char kDriverPath[] = "/run/driver";
 
-enum class Command : uint32_t { kLoad = 1, kPrepare = 2, kCall = 3 };
-enum class CallKind : uint32_t { kForward = 0, kBackward = 1 };  // compress or run; decompress or inverse
+enum class Command : uint32_t {
+  kLoad = 1,
+  kPrepare = 2,
+  kCall = 3,
+  kUpload = 4,  // of devices: inputs, and what outputs hold before the call, from shared memory to
+                // the device
+  kFetch = 5,   // of devices: outputs with their guards back to shared memory
+};
+enum class CallKind : uint32_t {
+  kForward = 0,
+  kBackward = 1
+};  // compress or run; decompress or inverse
 
 inline constexpr uint32_t kMaxSlots = 16;
 
 // One call: where its data lie in the input and output memory, and what the candidate answered.
 struct Slot {
-  uint64_t input_offset;  // first byte of the data; its pages are mapped, the pages around them are not
+  uint64_t
+      input_offset;  // first byte of the data; its pages are mapped, the pages around them are not
   uint64_t input_size;
-  uint64_t output_offset;  // first byte of the buffer; a guard page before and after it is mapped too
+  uint64_t
+      output_offset;  // first byte of the buffer; a guard page before and after it is mapped too
   uint64_t output_size;
   szarena_payload payload;  // answer
-  int32_t code;             // answer: what the candidate returned
-  uint32_t called;          // answer: 1 when the call returned
+  double
+      device_seconds;  // answer: between device events around the call; 0 where there is no device
+  int32_t code;        // answer: what the candidate returned
+  uint32_t called;     // answer: 1 when the call returned
 };
 
 struct Control {
   uint32_t command;
-  uint32_t kind;        // CallKind
-  uint32_t compressor;  // 1: szarena_compress and szarena_decompress, 0: szarena_run and szarena_inverse
+  uint32_t kind;  // CallKind
+  uint32_t
+      compressor;  // 1: szarena_compress and szarena_decompress, 0: szarena_run and szarena_inverse
   uint32_t need_backward;
+  uint32_t with_transfers;  // of devices: kCall moves inputs in and results out, too
   uint32_t first_slot;
   uint32_t slot_count;
   szarena_problem problem;
@@ -48,6 +66,9 @@ struct Control {
   uint32_t command_ok;
   uint64_t workspace_bytes;
   char message[1024];  // why a command did not succeed
+  uint32_t pinned;     // of devices: the transfers of kCall are made from and to page-locked memory
+  uint32_t
+      input_changed;  // of devices: kFetch found another input on the device than was put there
   uint32_t fault_signal;
   uint64_t fault_address;
   uint64_t input_base;  // address of offset 0

@@ -107,6 +107,15 @@ Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& 
   command.limits.processes = 16 + 8 * static_cast<uint64_t>(spec.threads);
   command.limits.open_files = 64;
   command.output_limit = 64 << 10;
+  if (spec.device != nullptr) {
+    worker.on_device_ = true;
+    command.devices = spec.device->nodes;
+    command.binds = spec.device->folders;
+    command.env.insert(command.env.end(), spec.device->env.begin(), spec.device->env.end());
+    command.limits.address_space_bytes = 0;  // the device's memory and the host's share one address space
+    command.limits.open_files = 1024;
+    command.limits.processes += 64;
+  }
   SZARENA_TRY(os::Process process, sandbox.Start(command));
   worker.process_.emplace(std::move(process));
   SZARENA_TRY_VOID(worker.Hello(spec.load_timeout));
@@ -383,13 +392,25 @@ std::span<std::byte> Worker::guard_after(size_t slot) const {
   return output_.bytes().subspan(end, to - end);
 }
 
-Result<Outcome> Worker::Call(CallKind kind, milliseconds timeout) {
+Result<Outcome> Worker::Call(CallKind kind, milliseconds timeout, bool with_transfers) {
   Control& target = control();
   target.kind = static_cast<uint32_t>(kind);
+  target.with_transfers = with_transfers ? 1 : 0;
   target.first_slot = 0;
   target.slot_count = static_cast<uint32_t>(layout_.size());
   std::copy(layout_.begin(), layout_.end(), target.slots);
+  if (on_device_) {
+    SZARENA_TRY(Outcome uploaded, Command_(Command::kUpload, timeout));
+    if (!uploaded.ok) return uploaded;
+    pinned_ = target.pinned == 1;
+  }
   SZARENA_TRY(Outcome outcome, Command_(Command::kCall, timeout));
+  if (outcome.ok && on_device_ && !with_transfers) {
+    SZARENA_TRY(Outcome fetched, Command_(Command::kFetch, timeout));
+    fetched.seconds = outcome.seconds;
+    outcome = std::move(fetched);
+    input_changed_ = outcome.ok && target.input_changed != 0;
+  }
   if (outcome.ok) {
     for (const Slot& slot : answers_) {
       if (slot.called != 1) {

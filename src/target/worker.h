@@ -13,6 +13,7 @@
 #include "os/process.h"
 #include "os/shared_memory.h"
 #include "sandbox/sandbox.h"
+#include "target/backend.h"
 #include "target/protocol.h"
 
 namespace szarena::target {
@@ -27,6 +28,7 @@ struct WorkerSpec {
   int threads = 1;          // processors it may run on
   std::chrono::milliseconds load_timeout{10000};
   uint64_t cpu_seconds = 120;
+  const DeviceAccess* device = nullptr;  // calls run on a device: their data are moved there before and fetched afterwards
 };
 
 // How a command ended.
@@ -75,8 +77,13 @@ class Worker {
   std::span<std::byte> guard_before(size_t slot) const;
   std::span<std::byte> guard_after(size_t slot) const;
 
-  // Makes one call per slot.
-  Result<Outcome> Call(CallKind kind, std::chrono::milliseconds timeout);
+  // Makes one call per slot. `seconds` is that of the calls alone: on a device, data are moved in before and out after
+  // it, unless `with_transfers`.
+  Result<Outcome> Call(CallKind kind, std::chrono::milliseconds timeout, bool with_transfers = false);
+  // Of devices, after a call: the input on the device is another than what was put there.
+  bool input_changed() const { return input_changed_; }
+  // Of devices: transfers within the last call were made from and to page-locked memory.
+  bool pinned() const { return pinned_; }
   // What the candidate answered for a slot, copied after the process was stopped.
   const Slot& answer(size_t slot) const { return answers_[slot]; }
 
@@ -111,6 +118,9 @@ class Worker {
   os::UniqueFd pidfd_;
   bool alive_ = false;
   bool stopped_ = false;
+  bool on_device_ = false;
+  bool input_changed_ = false;
+  bool pinned_ = false;
   Outcome loaded_;
   std::vector<Slot> layout_;
   std::vector<Slot> answers_;

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA driver program and the judge's side of it, with a CUDA driver that computes on the host:
+// candidates are plain C++ here. What needs a GPU or nvcc says that it is skipped.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "target/compile.h"
+#include "target/cuda/build.h"
+#include "target/cuda/device.h"
+#include "target/cuda/embedded.h"
+#include "target/worker.h"
+
+namespace szarena::target::cuda {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+constexpr size_t kBytes = 40000;
+
+class CudaTarget : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto probe = sandbox::Sandbox::Probe();
+    ASSERT_TRUE(probe) << probe.error().ToString();
+    sandbox_ = new sandbox::Sandbox(std::move(*probe));
+    auto device = FindDeviceWith(*sandbox_, SZARENA_HOST_CUDA_FOLDER);
+    ASSERT_TRUE(device) << device.error().ToString();
+    device_ = new DeviceAccess(std::move(*device));
+  }
+
+  // A primitive that copies its input on the "device"; `body` goes before the copy.
+  static Worker StartWorker(const std::string& body) {
+    CompileSpec spec;
+    spec.argv = {"/usr/bin/g++", "-std=c++20", "-O1", "-shared", "-fPIC", "/src/candidate.cpp"};
+    spec.headers = {{"szarena_candidate.h", std::string(CandidateHeader())},
+                    {"szarena_candidate_cuda.h", std::string(CudaCandidateHeader())}};
+    Candidate candidate;
+    candidate.files.push_back(
+        {"candidate.cpp",
+         "#include \"szarena_candidate_cuda.h\"\n#include <cstring>\n#include <unistd.h>\n"
+         "uint64_t szarena_cuda_workspace_bytes(const szarena_problem*) { return 64; }\n"
+         "int szarena_cuda_run(const szarena_problem* p, const void* in, void* out, uint64_t, "
+         "void* workspace, uint64_t,\n"
+         "                     szarena_payload* payload, szarena_stream) {\n"
+         "  auto* bytes = static_cast<unsigned char*>(out); auto* input = const_cast<unsigned "
+         "char*>(static_cast<const unsigned char*>(in));\n"
+         "  (void)bytes; (void)input; (void)workspace;\n" +
+             body +
+             "  std::memcpy(out, in, p->n * 4); *payload = {0, p->n * 4};\n  return "
+             "SZARENA_OK;\n}\n"});
+    auto built = CompileLibrary(*sandbox_, candidate, spec);
+    EXPECT_TRUE(built && built->ok) << (built ? built->log : built.error().ToString());
+    WorkerSpec worker_spec;
+    worker_spec.driver = DriverProgram();
+    worker_spec.library = built->library;
+    worker_spec.compressor = false;
+    worker_spec.need_backward = false;
+    worker_spec.device = device_;
+    const std::vector<SlotSizes> slots(3, SlotSizes{kBytes, kBytes});
+    worker_spec.input_bytes = InputBytesFor(slots);
+    worker_spec.output_bytes = OutputBytesFor(slots);
+    auto worker = Worker::Start(*sandbox_, worker_spec);
+    EXPECT_TRUE(worker) << worker.error().ToString();
+    return std::move(*worker);
+  }
+
+  static Outcome RunOnce(Worker& worker, bool with_transfers = false,
+                         milliseconds timeout = milliseconds(5000)) {
+    EXPECT_TRUE(worker.loaded().ok) << worker.loaded().message;
+    szarena_problem problem = {};
+    problem.struct_size = sizeof problem;
+    problem.n = kBytes / 4;
+    const std::vector<SlotSizes> slots(3, SlotSizes{kBytes, kBytes});
+    auto prepared = worker.Prepare(problem, slots, false, milliseconds(5000));
+    EXPECT_TRUE(prepared && prepared->ok)
+        << (prepared ? prepared->message : prepared.error().ToString());
+    for (size_t i = 0; i < 3; ++i) {
+      std::memset(worker.input(i).data(), static_cast<int>(7 + i), kBytes);
+      std::memset(worker.output(i).data(), 99, kBytes);
+      std::memset(worker.guard_before(i).data(), 77, worker.guard_before(i).size());
+      std::memset(worker.guard_after(i).data(), 77, worker.guard_after(i).size());
+    }
+    auto outcome = worker.Call(CallKind::kForward, timeout, with_transfers);
+    EXPECT_TRUE(outcome) << outcome.error().ToString();
+    return *outcome;
+  }
+
+  static bool All(std::span<const std::byte> bytes, int value) {
+    for (const std::byte b : bytes) {
+      if (b != static_cast<std::byte>(value)) return false;
+    }
+    return true;
+  }
+
+  static sandbox::Sandbox* sandbox_;
+  static DeviceAccess* device_;
+};
+sandbox::Sandbox* CudaTarget::sandbox_ = nullptr;
+DeviceAccess* CudaTarget::device_ = nullptr;
+
+TEST_F(CudaTarget, ProbeNamesTheDevice) {
+  EXPECT_THAT(device_->name,
+              HasSubstr("host fixture, compute capability 9.0, driver for CUDA 13.0"));
+  EXPECT_GT(device_->copy_gbs, 0);
+}
+
+TEST_F(CudaTarget, NoDriverIsTheEnvironmentsLack) {
+  const auto device = FindDeviceWith(*sandbox_, "/usr/share");
+  ASSERT_FALSE(device);
+  EXPECT_EQ(device.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(device.error().message, HasSubstr("no CUDA device: not run"));
+}
+
+TEST_F(CudaTarget, MovesDataThereAndBack) {
+  Worker worker = StartWorker("");
+  const Outcome outcome = RunOnce(worker);
+  ASSERT_TRUE(outcome.ok) << outcome.message;
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(worker.answer(i).code, SZARENA_OK);
+    EXPECT_EQ(worker.answer(i).payload.size, kBytes);
+    EXPECT_GT(worker.answer(i).device_seconds, 0);
+    EXPECT_LE(worker.answer(i).device_seconds, outcome.seconds);
+    EXPECT_TRUE(All(worker.output(i), static_cast<int>(7 + i)));
+    EXPECT_TRUE(All(worker.guard_before(i), 77));
+    EXPECT_TRUE(All(worker.guard_after(i), 77));
+  }
+  EXPECT_FALSE(worker.input_changed());
+}
+
+TEST_F(CudaTarget, TransfersCanBePartOfTheCall) {
+  Worker worker = StartWorker("");
+  const Outcome outcome = RunOnce(worker, /*with_transfers=*/true);
+  ASSERT_TRUE(outcome.ok) << outcome.message;
+  EXPECT_TRUE(worker.pinned());
+  EXPECT_TRUE(All(worker.output(2), 9));
+  EXPECT_EQ(worker.answer(2).payload.size, kBytes);
+}
+
+TEST_F(CudaTarget, GuardsOnTheDeviceShowWritesOutside) {
+  Worker worker = StartWorker("  bytes[p->n * 4 + 5] = 1; bytes[-3] = 1;\n");
+  const Outcome outcome = RunOnce(worker);
+  ASSERT_TRUE(outcome.ok) << outcome.message;
+  EXPECT_FALSE(All(worker.guard_after(1), 77));
+  EXPECT_FALSE(All(worker.guard_before(1), 77));
+}
+
+TEST_F(CudaTarget, ChangedInputIsSeen) {
+  Worker worker = StartWorker("  input[100] ^= 1;\n");
+  const Outcome outcome = RunOnce(worker);
+  ASSERT_TRUE(outcome.ok) << outcome.message;
+  EXPECT_TRUE(worker.input_changed());
+}
+
+TEST_F(CudaTarget, UnwrittenOutputKeepsItsPoison) {
+  Worker worker = StartWorker("  *payload = {0, p->n * 4}; return SZARENA_OK;\n");
+  ASSERT_TRUE(RunOnce(worker).ok);
+  EXPECT_TRUE(All(worker.output(0), 99));
+}
+
+TEST_F(CudaTarget, PayloadOutsideTheBufferIsNotFollowed) {
+  for (const bool transfers : {false, true}) {
+    Worker worker = StartWorker("  *payload = {~0ull - 5, 100}; return SZARENA_OK;\n");
+    const Outcome outcome = RunOnce(worker, transfers);
+    ASSERT_TRUE(outcome.ok) << outcome.message;
+    EXPECT_EQ(worker.answer(0).payload.offset, ~0ull - 5);
+  }
+}
+
+TEST_F(CudaTarget, EndlessCallIsStopped) {
+  Worker worker = StartWorker("  for (;;) usleep(1000);\n");
+  const Outcome outcome = RunOnce(worker, false, milliseconds(400));
+  EXPECT_EQ(outcome.ending, Ending::kTimedOut);
+}
+
+TEST_F(CudaTarget, CrashOfHostCodeIsDescribed) {
+  Worker worker = StartWorker("  *reinterpret_cast<volatile int*>(16) = 1;\n");
+  const Outcome outcome = RunOnce(worker);
+  EXPECT_EQ(outcome.ending, Ending::kCrashed);
+  EXPECT_THAT(outcome.message, HasSubstr("signal 11"));
+}
+
+TEST_F(CudaTarget, BuildsWithNvcc) {
+  if (!FindNvcc()) GTEST_SKIP() << FindNvcc().error().message;
+  Candidate candidate;
+  candidate.files.push_back(
+      {"a.cu",
+       "#include \"szarena_candidate_cuda.h\"\n"
+       "__global__ void k(int* p) { *p = 1; }\n"
+       "uint64_t szarena_cuda_workspace_bytes(const szarena_problem*) { return 0; }\n"
+       "int szarena_cuda_run(const szarena_problem*, const void*, void* out, uint64_t, void*, "
+       "uint64_t,\n"
+       "                     szarena_payload*, szarena_stream s) { k<<<1, 1, 0, s>>>((int*)out); "
+       "return 0; }\n"});
+  auto built = Build(*sandbox_, candidate);
+  ASSERT_TRUE(built) << built.error().ToString();
+  EXPECT_TRUE(built->ok) << built->log;
+  EXPECT_GT(built->library.size(), 1000u);
+  candidate.files[0].bytes += "int broken = \"text\";\n";
+  built = Build(*sandbox_, candidate);
+  ASSERT_TRUE(built) << built.error().ToString();
+  EXPECT_FALSE(built->ok);
+  EXPECT_THAT(built->reason, HasSubstr("a.cu(6)"));
+}
+
+}  // namespace
+}  // namespace szarena::target::cuda

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Test fixture: a library with the CUDA driver's names that computes on the host. "Device memory"
+// is host memory behind inaccessible pages, so that a candidate of the tests (plain C++) runs
+// through the real driver program and protocol.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#define HOST_CUDA extern "C" __attribute__((visibility("default"))) int
+
+namespace {
+struct Event {
+  std::chrono::steady_clock::time_point at;
+};
+constexpr size_t kHeader = 4096;
+void* Host(unsigned long long at) { return reinterpret_cast<void*>(at); }
+}  // namespace
+
+HOST_CUDA cuInit(unsigned) {
+  return getenv("SZARENA_HOST_CUDA_FAILS") != nullptr ? 100 : 0;
+}  // NOLINT(concurrency-mt-unsafe)
+HOST_CUDA cuDriverGetVersion(int* version) { return *version = 13000, 0; }
+HOST_CUDA cuDeviceGetCount(int* count) { return *count = 1, 0; }
+HOST_CUDA cuDeviceGet(int* device, int) { return *device = 0, 0; }
+HOST_CUDA cuDeviceGetName(char* name, int size, int) {
+  return snprintf(name, static_cast<size_t>(size), "host fixture"), 0;
+}
+HOST_CUDA cuDeviceGetAttribute(int* value, int which, int) {
+  return *value = which == 75 ? 9 : 0, 0;
+}
+HOST_CUDA cuDevicePrimaryCtxRetain(void** context, int) { return *context = nullptr, 0; }
+HOST_CUDA cuCtxSetCurrent(void*) { return 0; }
+HOST_CUDA cuCtxSynchronize() { return 0; }
+HOST_CUDA cuStreamCreate(void** stream, unsigned) { return *stream = nullptr, 0; }
+HOST_CUDA cuStreamSynchronize(void*) { return 0; }
+HOST_CUDA cuEventCreate(void** event, unsigned) { return *event = new Event, 0; }
+HOST_CUDA cuEventRecord(void* event, void*) {
+  return static_cast<Event*>(event)->at = std::chrono::steady_clock::now(), 0;
+}
+HOST_CUDA cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
+  *milliseconds = std::chrono::duration<float, std::milli>(static_cast<Event*>(end)->at -
+                                                           static_cast<Event*>(begin)->at)
+                      .count();
+  return 0;
+}
+HOST_CUDA cuMemAlloc_v2(unsigned long long* at, size_t size) {
+  void* got =
+      mmap(nullptr, size + 2 * kHeader, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (got == MAP_FAILED) return 2;
+  memcpy(got, &size, sizeof size);
+  *at = reinterpret_cast<unsigned long long>(got) + kHeader;
+  return 0;
+}
+HOST_CUDA cuMemFree_v2(unsigned long long at) {
+  size_t size = 0;
+  memcpy(&size, Host(at - kHeader), sizeof size);
+  return munmap(Host(at - kHeader), size + 2 * kHeader) == 0 ? 0 : 1;
+}
+HOST_CUDA cuMemHostRegister_v2(void*, size_t, unsigned) { return 0; }
+HOST_CUDA cuMemHostUnregister(void*) { return 0; }
+HOST_CUDA cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, size_t size, void*) {
+  return memcpy(Host(to), from, size), 0;
+}
+HOST_CUDA cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, size_t size, void*) {
+  return memcpy(to, Host(from), size), 0;
+}
+HOST_CUDA cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t size, void*) {
+  return memcpy(Host(to), Host(from), size), 0;
+}
+HOST_CUDA cuMemsetD8Async(unsigned long long at, unsigned char value, size_t size, void*) {
+  return memset(Host(at), value, size), 0;
+}
+HOST_CUDA cuGetErrorName(int code, const char** name) {
+  return *name = code == 100 ? "CUDA_ERROR_NO_DEVICE" : "CUDA_ERROR", 0;
+}
