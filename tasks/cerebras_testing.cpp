@@ -6,6 +6,8 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
+#include <random>
 
 #include "codec/core/bound.h"
 #include "csl/driver/driver.h"
@@ -145,6 +147,57 @@ RunResult RunDecompress(const std::shared_ptr<const bytecode::Program>& program,
   RunResult result = s.Launch(function);
   s.Collect(result, "output", g.max_elems, counts);
   return result;
+}
+
+void CheckBothWays(const std::shared_ptr<const bytecode::Program>& program, const Geometry& g,
+                   const Reference& reference, std::vector<Words> chunks, double eb) {
+  SCOPED_TRACE(fmt::format("eb {}", eb));
+  chunks.resize(static_cast<size_t>(g.width * g.height));
+  std::vector<Words> expected;
+  for (const Words& c : chunks) {
+    expected.push_back(c.empty() ? Words{} : reference.compress(c, eb, g.chunk_blocks));
+  }
+  const RunResult packed = RunCompress(program, g, chunks, eb);
+  const RunResult values = RunDecompress(program, g, expected, Lengths(chunks), eb);
+  const auto compare = [](const Words& got, const Words& right, const std::string& what) {
+    EXPECT_EQ(got.size(), right.size()) << what;
+    for (size_t i = 0; i < std::min(got.size(), right.size()); ++i) {
+      if (got[i] == right[i]) continue;
+      ADD_FAILURE() << what
+                    << fmt::format(", word {}: {:08x}, expected {:08x}", i, got[i], right[i]);
+      return;
+    }
+  };
+  for (size_t p = 0; p < chunks.size(); ++p) {
+    const size_t n = chunks[p].size();
+    compare(packed.out[p], expected[p], fmt::format("payload of PE {} ({} values)", p, n));
+    const Words right = n == 0 ? Words{} : reference.decompress(expected[p], n, eb, g.chunk_blocks);
+    compare(values.out[p], right, fmt::format("values of PE {} ({} values)", p, n));
+  }
+}
+
+Words FieldBits(field::GeneratorKind kind, uint64_t seed, uint32_t n) {
+  field::GeneratorSpec spec;
+  spec.kind = kind;
+  spec.seed = seed;
+  spec.dims = {n};
+  spec.rate = 0.01;
+  const auto f = field::Generate(spec, 1).value();
+  Words bits(n);
+  std::memcpy(bits.data(), f.bytes().data(), 4 * size_t{n});
+  return bits;
+}
+
+Words TieBits(uint32_t n, double eb, uint32_t bits, bool nudge, uint32_t seed) {
+  Words out;
+  std::mt19937 random(seed);
+  for (uint32_t i = 0; i < n; ++i) {
+    const int k = static_cast<int>(random() % (2u << bits)) - (1 << bits);
+    const int beside = static_cast<int>(random() % 5) - 2;
+    const auto x = std::bit_cast<uint32_t>(static_cast<float>(k * eb));
+    out.push_back(nudge ? x + static_cast<uint32_t>(beside) : x);
+  }
+  return out;
 }
 
 }  // namespace szarena::tasks

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "bytecode/program.h"
+#include "field/generate.h"
 
 namespace szarena::tasks {
 
@@ -47,5 +49,24 @@ RunResult RunDecompress(const std::shared_ptr<const bytecode::Program>& program,
                         const Geometry& geometry, const std::vector<Words>& payloads,
                         const std::vector<uint32_t>& counts, double eb,
                         const std::string& function = "decompress");
+
+// The CPU codec that a compressor must agree with, on one chunk.
+struct Reference {
+  std::function<Words(const Words& values, double eb, uint32_t chunk_blocks)> compress;
+  std::function<Words(const Words& payload, size_t count, double eb, uint32_t chunk_blocks)>
+      decompress;
+};
+
+// Both directions on one chunk a PE (missing ones are empty): the payloads are the reference's,
+// word by word, and so are the values that come back from them.
+void CheckBothWays(const std::shared_ptr<const bytecode::Program>& program,
+                   const Geometry& geometry, const Reference& reference, std::vector<Words> chunks,
+                   double eb);
+
+// A generated f32 field as bits.
+Words FieldBits(field::GeneratorKind kind, uint64_t seed, uint32_t n);
+// n values around multiples of eb up to 2^bits: on and (with nudge) beside rounding ties and
+// bounds.
+Words TieBits(uint32_t n, double eb, uint32_t bits, bool nudge, uint32_t seed);
 
 }  // namespace szarena::tasks
