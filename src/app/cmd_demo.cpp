@@ -14,7 +14,7 @@
 #include "app/commands.h"
 #include "app/environment.h"
 #include "app/judging.h"
-#include "app/ladder_session.h"
+#include "app/run_agent.h"
 #include "app/stop_signals.h"
 #include "base/utc.h"
 #include "report/write.h"
@@ -79,24 +79,27 @@ Result<void> RunSessions(const std::vector<Ladder>& ladders, const std::string& 
                          const std::string& out, store::Store& store, term::Progress& progress,
                          const std::stop_token& stop) {
   for (const Ladder& ladder : ladders) {
-    LadderSession session;
-    session.task = ladder.task;
-    session.out_dir = out;
-    SZARENA_TRY(session.options, OptionsFor(ladder.task, kTarget));
-    session.key = {.campaign = campaign,
-                   .task = ladder.task.name,
-                   .target = std::string(task::TargetName(kTarget)),
-                   .source = "none",
-                   .tier = "none",
-                   .agent = "ladder",
-                   .workflow = "scripted",
-                   .trial = 1};
-    SZARENA_TRY(const auto earlier, store.FindSession(session.key));
+    SessionSetup setup;
+    setup.task = ladder.task;
+    setup.target = kTarget;
+    SZARENA_TRY(setup.judging, OptionsFor(ladder.task, kTarget));
+    setup.plan.out_dir = out;
+    setup.plan.description = DescribeTask(ladder.task, kTarget);
+    setup.plan.key = {.campaign = campaign,
+                      .task = ladder.task.name,
+                      .target = std::string(task::TargetName(kTarget)),
+                      .source = "none",
+                      .tier = "none",
+                      .agent = "ladder",
+                      .workflow = "scripted",
+                      .trial = 1};
+    SZARENA_TRY(const auto earlier, store.FindSession(setup.plan.key));
     if (earlier && earlier->stop == store::StopReason::kSubmitted) {
-      progress.Line(session.key.Title() + ": done before");
+      progress.Line(setup.plan.key.Title() + ": done before");
       continue;
     }
-    SZARENA_TRY_VOID(RunLadder(session, ladder.steps, store, progress, stop));
+    agent::LadderAgent agent(ladder.steps);
+    SZARENA_TRY_VOID(RunAgent(setup, agent, {ladder.steps.size(), nullptr}, store, progress, stop));
   }
   return store.CompleteCampaign(campaign);
 }

@@ -7,8 +7,9 @@
 #include <memory>
 #include <string>
 
+#include "app/agents.h"
 #include "app/commands.h"
-#include "app/ladder_session.h"
+#include "app/run_agent.h"
 #include "app/session_setup.h"
 #include "app/stop_signals.h"
 #include "term/style.h"
@@ -18,58 +19,39 @@ namespace {
 
 struct Options {
   SessionOptions session;
-  std::string agent = "ladder";
-  std::string workflow;
+  AgentOptions agent;
   bool as_json = false;
 };
 
-Result<void> RefuseUnknownAgent(const Options& options) {
-  if (options.agent != "ladder") {
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("there is no agent '{}'; expected 'ladder'", options.agent));
-  }
-  if (!options.workflow.empty() && options.workflow != "scripted") {
-    return Fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("agent 'ladder' has workflow 'scripted' only, not '{}'", options.workflow));
-  }
-  return {};
-}
-
-void PrintOutcome(const Options& options, const LadderSession& session,
-                  const agent::SessionOutcome& outcome, const std::string& results) {
+void PrintOutcome(const Options& options, const SessionSetup& setup,
+                  const agent::SessionOutcome& outcome) {
+  const store::SessionKey& key = setup.plan.key;
   if (options.as_json) {
-    fmt::print("{}\n", data::Json::Of({{"store", results},
-                                       {"campaign", session.key.campaign},
+    fmt::print("{}\n", data::Json::Of({{"store", setup.results},
+                                       {"campaign", key.campaign},
                                        {"session", outcome.id},
-                                       {"trial", session.key.trial},
+                                       {"trial", key.trial},
                                        {"stop", store::StopReasonName(outcome.stop)},
                                        {"attempts", static_cast<int64_t>(outcome.attempts)}})
                            .Dump(2));
   } else {
-    fmt::print("{}: {} attempts, stopped: {}\nresults: {}\n", session.key.Title(), outcome.attempts,
-               store::StopReasonName(outcome.stop), results);
+    fmt::print("{}: {} attempts, stopped: {}\nresults: {}\n", key.Title(), outcome.attempts,
+               store::StopReasonName(outcome.stop), setup.results);
   }
 }
 
 Result<ExitCode> RunSessionCommand(const Options& options) {
-  SZARENA_TRY_VOID(RefuseUnknownAgent(options));
-  SZARENA_TRY(SessionSetup setup, PrepareSession(options.session, options.agent, "scripted"));
-  SZARENA_TRY(const auto steps, LoadLadder(setup.task, setup.target));
+  SZARENA_TRY(const std::string workflow, WorkflowFor(options.agent));
+  SZARENA_TRY(SessionSetup setup, PrepareSession(options.session, options.agent.agent, workflow));
+  SZARENA_TRY(const MadeAgent made, MakeAgent(options.agent, setup));
   const StopSignals signals;
   SZARENA_TRY(store::Store store, OpenResults(setup));
-  LadderSession session;
-  session.task = setup.task;
-  session.key = setup.plan.key;
-  session.prompt = setup.plan.prompt;
-  session.out_dir = setup.plan.out_dir;
-  session.budget = setup.plan.budget;
-  session.options = setup.judging;
   term::Progress progress(stderr, term::IsTerminal(stderr));
   SZARENA_TRY(const agent::SessionOutcome outcome,
-              RunLadder(session, steps, store, progress, signals.token()));
+              RunAgent(setup, *made.agent, {made.steps, made.judge.get()}, store, progress,
+                       signals.token()));
   progress.Wipe();
-  PrintOutcome(options, session, outcome, setup.results);
+  PrintOutcome(options, setup, outcome);
   return ExitCode::kDone;
 }
 
@@ -80,10 +62,12 @@ void AddSession(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   AddSessionOptions(*command, options->session);
   command
-      ->add_option("--agent", options->agent,
+      ->add_option("--agent", options->agent.agent,
                    "ladder: the task's hand-written candidates, scripted")
       ->capture_default_str();
-  command->add_option("--workflow", options->workflow, "How the agent is driven");
+  command->add_option("--workflow", options->agent.workflow, "How the agent is driven");
+  command->add_option("--models", options->agent.models,
+                      "File of services, models and prices (docs/agents.md)");
   command->add_flag("--json", options->as_json, "Print the outcome as JSON");
   command->callback(
       [&action, options] { action = [options] { return RunSessionCommand(*options); }; });

@@ -25,15 +25,23 @@ Result<void> NeedCampaign(store::Store& store, const std::string& name) {
   return store.AddCampaign({name, UtcNow(), true, DescribeEnvironment()});
 }
 
-// One more than the highest trial of the same cell.
-Result<int64_t> NextTrial(store::Store& store, store::SessionKey key) {
+// One more than the highest trial of the same cell; the latest unfinished one where it is to go on.
+Result<int64_t> ChooseTrial(store::Store& store, store::SessionKey key, bool resume) {
   SZARENA_TRY(const auto sessions, store.Sessions(key.campaign));
   int64_t next = 1;
+  int64_t unfinished = 0;
   for (const store::Session& session : sessions) {
     key.trial = session.key.trial;
-    if (session.key == key) next = std::max(next, session.key.trial + 1);
+    if (session.key != key) continue;
+    next = std::max(next, key.trial + 1);
+    if (!session.stop || *session.stop == store::StopReason::kInterrupted) {
+      unfinished = std::max(unfinished, key.trial);
+    }
   }
-  return next;
+  if (!resume) return next;
+  if (unfinished > 0) return unfinished;
+  return Fail(ErrorCode::kNotFound,
+              fmt::format("campaign '{}' has no unfinished session like this", key.campaign));
 }
 
 }  // namespace
@@ -60,6 +68,8 @@ void AddSessionOptions(CLI::App& command, SessionOptions& options) {
       ->check(CLI::PositiveNumber);
   command.add_option("--trial", options.trial, "Number of the trial (default: the next)")
       ->check(CLI::PositiveNumber);
+  command.add_flag("--resume", options.resume,
+                   "Go on with the session that was interrupted (its trial, or the latest)");
   command.add_option("--runs", options.timed_runs, "Timed runs of an attempt, at least 10")
       ->capture_default_str();
   command.add_option("--campaign", options.campaign, "Name under which it is stored")
@@ -99,6 +109,7 @@ Result<SessionSetup> PrepareSession(const SessionOptions& options, const std::st
   }
   plan.out_dir = options.out;
   plan.budget = options.budget;
+  plan.resume = options.resume;
 
   std::error_code fault;
   std::filesystem::create_directories(options.out, fault);
@@ -115,7 +126,7 @@ Result<store::Store> OpenResults(SessionSetup& setup) {
   store::SessionKey& key = setup.plan.key;
   SZARENA_TRY_VOID(NeedCampaign(store, key.campaign));
   if (key.trial == 0) {
-    SZARENA_TRY(key.trial, NextTrial(store, key));
+    SZARENA_TRY(key.trial, ChooseTrial(store, key, setup.plan.resume));
   }
   return store;
 }

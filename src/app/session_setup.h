@@ -28,11 +28,12 @@ struct SessionOptions {
   std::string campaign = "sessions";
   int64_t trial = 0;  // 0: the next
   int timed_runs = 10;
+  bool resume = false;  // go on with the unfinished session
   agent::Budget budget;
 };
 
 // Adds --task, --target, --tier, --source, --out, --campaign, --trial, --runs and the budget
-// (--attempts, --model-calls, --tokens, --cost, --minutes) to a command. `options` must outlive it.
+// (--resume, --attempts, --model-calls, --tokens, --cost, --minutes) to a command. `options` must outlive it.
 void AddSessionOptions(CLI::App& command, SessionOptions& options);
 
 struct SessionSetup {

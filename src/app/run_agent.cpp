@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays a ladder with the real judge, and tells how it goes.
-#include "app/ladder_session.h"
+// Wires agent, judge and store together, and tells how it goes.
+#include "app/run_agent.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,9 @@ namespace {
 // "compress 1.23 GB/s (0.41 of the baseline)" for each direction; why, where it is not ranked.
 std::string AttemptLine(const store::Attempt& attempt, size_t step_count) {
   const judge::Verdict& verdict = attempt.verdict;
-  std::string line = fmt::format("  {}/{} {:24}", attempt.number, step_count, attempt.label);
+  const std::string number = step_count > 0 ? fmt::format("{}/{}", attempt.number, step_count)
+                                            : std::to_string(attempt.number);
+  std::string line = fmt::format("  {} {:24}", number, attempt.label);
   if (const auto failed = verdict.Failed()) {
     return line + fmt::format(" failed at '{}': {}", judge::StageName(*failed),
                               verdict.at(*failed).detail);
@@ -64,35 +66,35 @@ Result<std::string> LadderHash(const std::vector<agent::LadderStep>& steps) {
   return data::Sha256Hex(all);
 }
 
-Result<agent::SessionOutcome> RunLadder(const LadderSession& session,
-                                        const std::vector<agent::LadderStep>& steps,
-                                        store::Store& store, term::Progress& progress,
-                                        const std::stop_token& stop) {
-  size_t step = 0;
-  judge::EvaluateOptions options = session.options;
-  options.on_stage = [&](judge::Stage stage) {
-    const std::string label = step < steps.size() ? steps[step].label : "";
-    progress.Show(
-        fmt::format("  {}/{} {}: {} ...", step + 1, steps.size(), label, judge::StageName(stage)));
+Result<agent::SessionOutcome> RunAgent(const SessionSetup& setup, agent::Agent& agent,
+                                       const RunOptions& options, store::Store& store,
+                                       term::Progress& progress, const std::stop_token& stop) {
+  size_t done = 0;
+  std::string doing;
+  judge::EvaluateOptions judging = setup.judging;
+  judging.on_stage = [&](judge::Stage stage) {
+    progress.Show(fmt::format("  {} {}: {} ...", done + 1, doing, judge::StageName(stage)));
   };
-  SessionJudge judge(std::move(options));
-
-  agent::SessionPlan plan;
-  plan.key = session.key;
-  plan.prompt = session.prompt;
-  plan.description = DescribeTask(session.task, *task::ParseTarget(session.key.target));
-  plan.out_dir = session.out_dir;
-  plan.budget = session.budget;
-  plan.hidden_seed = judge.hidden_seed();
+  agent::SessionPlan plan = setup.plan;
+  if (plan.resume) {
+    SZARENA_TRY(const auto earlier, store.FindSession(plan.key));
+    if (earlier) judging.hidden_seed = earlier->hidden_seed;
+  }
+  SessionJudge judge(std::move(judging));
+  if (!options.judge) plan.hidden_seed = judge.hidden_seed();
 
   agent::SessionObserver observer;
-  observer.on_attempt = [&](const store::Attempt& attempt) {
-    progress.Line(AttemptLine(attempt, steps.size()));
-    ++step;
+  observer.on_call = [&](std::string_view tool) {
+    doing = tool;
+    progress.Show(fmt::format("  {} {} ...", done + 1, doing));
   };
-  progress.Line(session.key.Title());
-  agent::LadderAgent agent(steps);
-  return agent::RunSession(plan, agent, judge, store, observer, stop);
+  observer.on_attempt = [&](const store::Attempt& attempt) {
+    progress.Line(AttemptLine(attempt, options.steps));
+    ++done;
+  };
+  progress.Line(plan.key.Title());
+  agent::JudgePort& port = options.judge ? *options.judge : judge;
+  return agent::RunSession(plan, agent, port, store, observer, stop);
 }
 
 }  // namespace szarena::app

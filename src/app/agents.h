@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Agents by the names that the command line and campaigns give them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "agent/agent.h"
+#include "agent/judge_port.h"
+#include "app/session_setup.h"
+#include "base/error.h"
+
+namespace szarena::app {
+
+struct AgentOptions {
+  std::string agent = "ladder";
+  std::string workflow;  // empty: the agent's usual one
+  std::string models;    // path of models.toml; empty: the usual one
+};
+
+struct MadeAgent {
+  std::unique_ptr<agent::Agent> agent;
+  std::unique_ptr<agent::JudgePort> judge;  // instead of the real one; usually none
+  size_t steps = 0;                         // how many attempts it will make; 0: nobody knows
+};
+
+// The workflow's name as it stands in the session's key: known before anything is loaded.
+// kInvalidArgument: no such agent or workflow.
+Result<std::string> WorkflowFor(const AgentOptions& options);
+
+// The agent for this session. kUnavailable: something it needs (a key, a program) is missing.
+Result<MadeAgent> MakeAgent(const AgentOptions& options, const SessionSetup& setup);
+
+}  // namespace szarena::app
