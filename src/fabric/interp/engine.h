@@ -39,10 +39,10 @@ void LoadDsr(Pe& pe, const bytecode::DsrLoadInfo& load, const bytecode::Descript
 bytecode::Descriptor ReadDescriptor(const Memory& memory, uint32_t address);
 void WriteDescriptor(Memory& memory, uint32_t address, const bytecode::Descriptor& d);
 
-// @map. Next: true and the inputs in `window`, or exhausted; kLater where the queue must catch up, kBlocked where one is empty.
+// @map. Next: kElement and the inputs in `window`, or kExhausted; kLater where the clock must catch up, kWait where a queue is empty.
 StartResult StartMap(Core& core, Pe& pe, uint32_t map, const uint64_t* regs, Place place);
 enum class MapStep : uint8_t { kElement, kExhausted, kWait, kLater, kHalted };
-MapStep NextMap(Core& core, Pe& pe, uint64_t* window, uint64_t clock);
+MapStep NextMap(Core& core, Pe& pe, const uint64_t* regs, uint64_t* window, uint64_t clock, Place place);
 MapStep PutMap(Core& core, Pe& pe, uint64_t value, uint64_t clock);
 void FifoSetLength(Pe& pe, uint32_t fifo, bool write, uint16_t length);
 

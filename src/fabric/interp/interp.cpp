@@ -2,25 +2,15 @@
 // The interpreter loop: threaded dispatch over fixed-width instructions.
 #include "fabric/interp/interp.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <limits>
 
-#include "fabric/interp/engine.h"
+#include "fabric/interp/execute.h"
 
 namespace szarena::fabric {
 using namespace bytecode;
 namespace {
-
-constexpr size_t kMaxFrames = 1000;
-constexpr uint64_t kSliceAlone = 200'000;     // cycles before the main thread lets the others have a look
-constexpr uint64_t kSliceWithOthers = 500;
-
-uint64_t BlockCycles(const Core& core, uint64_t bytes) {
-  return core.cost->copy_start + (bytes + core.cost->copy_bytes_per_cycle - 1) / core.cost->copy_bytes_per_cycle;
-}
 
 template <typename T>
 T As(uint64_t v) { return static_cast<T>(v); }
@@ -84,6 +74,12 @@ void StartFunction(Core& core, Pe& pe, uint32_t index, const uint64_t* args, uin
 }
 
 void RunMain(Core& core, Pe& pe) {
+  RunState s = BeginRun(pe);
+  RunBytecode(core, pe, s);
+  EndRun(pe, s);
+}
+
+void RunBytecode(Core& core, Pe& pe, RunState& s) {
   Thread& t = *pe.thread;
   const CodeClass& code = *pe.cls->code;
   const uint16_t* const cost = core.cost->op.data();
@@ -94,11 +90,10 @@ void RunMain(Core& core, Pe& pe) {
   const Instr* base = frame->function->code.data();
   const Instr* ip = base + frame->pc;
   uint64_t* r = t.regs.data() + frame->base;
-  uint64_t clock = pe.main_ready;
-  uint64_t begin = clock;
-  uint64_t count = 0;
-  const bool others = pe.comm != nullptr && pe.comm->live != 0;
-  const uint64_t limit = clock + (others ? kSliceWithOthers : kSliceAlone);
+  uint64_t clock = s.clock;
+  uint64_t count = s.count;
+  const uint64_t limit = s.limit;
+  Outcome outcome = Outcome::kNext;
 
   static const void* const kLabels[] = {
 #define OP(name, fmt, group) &&l_##name,
@@ -121,19 +116,16 @@ void RunMain(Core& core, Pe& pe) {
 #define B r[ip->b]
 #define C r[ip->c]
 #define PC() static_cast<uint32_t>(ip - base)
-#define REPORT(kind, ...) core.around->Report(pe, TrapKind::kind, clock, FunctionIndexOf(pe, frame->function), PC(), __VA_ARGS__)
-#define FATAL(kind, ...)          \
-  do {                            \
-    REPORT(kind, __VA_ARGS__);    \
-    pe.state = MainState::kHalted;\
-    goto leave;                   \
-  } while (false)
-// Leave before this instruction runs: its cost is taken back.
-#define AGAIN()              \
-  do {                       \
-    clock -= cost[ip->op];   \
-    --count;                 \
-    goto leave;              \
+// The instruction at ip by the function that all back ends share.
+#define SHARED()                                                              \
+  do {                                                                        \
+    s.clock = clock;                                                          \
+    s.count = count;                                                          \
+    outcome = Execute(core, pe, *frame->function, PC(), r, frame->base, s);   \
+    clock = s.clock;                                                          \
+    count = s.count;                                                          \
+    if (outcome != Outcome::kNext) [[unlikely]] goto stopped;                 \
+    DONE();                                                                   \
   } while (false)
 
 #define BIN8(name, fn)                                                                                                       \
@@ -142,7 +134,7 @@ void RunMain(Core& core, Pe& pe) {
   l_##name##U8 : A = fn<uint8_t>(B, C); DONE(); l_##name##U16 : A = fn<uint16_t>(B, C); DONE();                                \
   l_##name##U32 : A = fn<uint32_t>(B, C); DONE(); l_##name##U64 : A = fn<uint64_t>(B, C); DONE();
 #define DIV1(label, fn, T)                                                       \
-  label : if (C == 0) FATAL(kDivideByZero, std::string("division by zero"));     \
+  label : if (C == 0) [[unlikely]] SHARED();                                     \
   A = fn<T>(B, C);                                                               \
   DONE();
 #define DIV8(name, fn)                                                                             \
@@ -155,40 +147,19 @@ void RunMain(Core& core, Pe& pe) {
   l_##name##U8 : { using T = uint8_t; A = EXPR; } DONE(); l_##name##U16 : { using T = uint16_t; A = EXPR; } DONE(); \
   l_##name##U32 : { using T = uint32_t; A = EXPR; } DONE(); l_##name##U64 : { using T = uint64_t; A = EXPR; } DONE();
 
-// Memory access at `address`: alignment, then the written bits.
-#define CHECKED(address, T)                                                                                                          \
-  if (sizeof(T) > 1 && (address & 1) != 0) [[unlikely]] FATAL(kMisaligned, fmt::format("{} bytes at address 0x{:04x}", sizeof(T), address));
-// A configuration register instead of memory: others see it, so it happens in global order.
-#define REGISTER(T, write)                                                                                                           \
-  if (address >= kRegisterBase) [[unlikely]] {                                                                                       \
-    if (clock > core.now) AGAIN();                                                                                                   \
-    auto value = static_cast<uint16_t>(A);                                                                                           \
-    {                                                                                                                                \
-      const std::string why = sizeof(T) == 2 ? core.around->Register(pe, address, write, value) : std::string("accesses of 16 bits only"); \
-      if (!why.empty()) FATAL(kRawRegister, fmt::format("{} of byte address 0x{:04x} (word 0x{:04x}): {}", write ? "a store" : "a load", address, address / 2, why)); \
-    }                                                                                                                                \
-    if (!write) A = Up(static_cast<T>(value));                                                                                       \
-    DONE();                                                                                                                          \
-  }
-// Blocks and vectors reach no registers.
-#define NO_REGISTER(address, bytes)                                                                                                  \
-  if ((address) + (bytes) > kRegisterBase) [[unlikely]]                                                                              \
-    FATAL(kRawRegister, fmt::format("{} bytes at 0x{:04x} reach the configuration registers", bytes, address));
-#define LOAD1(label, T, ADDRESS)                                                                                                     \
-  label : {                                                                                                                          \
-    const uint32_t address = static_cast<uint32_t>(ADDRESS) & 0xffff;                                                                \
-    CHECKED(address, T)                                                                                                              \
-    REGISTER(T, false)                                                                                                               \
-    if (check && !memory.IsWritten(address, sizeof(T))) [[unlikely]]                                                                 \
-      if (REPORT(kUninitialisedRead, fmt::format("a load from 0x{:04x}, which nobody wrote", address))) { pe.state = MainState::kHalted; goto leave; } \
-    A = Up(memory.Read<T>(address));                                                                                                 \
-  }                                                                                                                                  \
+// Plain memory inline; what is misaligned, unwritten or a configuration register goes the shared way.
+#define PLAIN(address, T) ((address) < kRegisterBase && (sizeof(T) == 1 || ((address) & 1) == 0))
+#define LOAD1(label, T, ADDRESS)                                                                               \
+  label : {                                                                                                    \
+    const uint32_t address = static_cast<uint32_t>(ADDRESS) & 0xffff;                                          \
+    if (!PLAIN(address, T) || (check && !memory.IsWritten(address, sizeof(T)))) [[unlikely]] SHARED();         \
+    A = Up(memory.Read<T>(address));                                                                           \
+  }                                                                                                            \
   DONE();
 #define STORE1(label, T, ADDRESS)                                             \
   label : {                                                                   \
     const uint32_t address = static_cast<uint32_t>(ADDRESS) & 0xffff;         \
-    CHECKED(address, T)                                                       \
-    REGISTER(T, true)                                                         \
+    if (!PLAIN(address, T)) [[unlikely]] SHARED();                            \
     memory.Write<T>(address, As<T>(A));                                       \
   }                                                                           \
   DONE();
@@ -382,28 +353,16 @@ l_Switch: {
   JUMP_TO(base + target_pc);
 }
 l_CallIndirect:
-  if (B >= code.functions.size()) FATAL(kBadCall, fmt::format("function pointer {}", B));
-  if (code.functions[B].params.size() != ip->c) {
-    FATAL(kBadCall, fmt::format("'{}' takes {} arguments, {} are given", code.functions[B].name, code.functions[B].params.size(), ip->c));
-  }
-  goto call;
-l_Call:
-call: {
-  const Function& callee = code.functions[static_cast<Op>(ip->op) == Op::kCall ? ip->c : B];
-  frame->pc = PC() + 1;
-  const uint32_t window = frame->base + ip->a;
-  const uint32_t sp = frame->sp + frame->function->frame_bytes;
-  const uint32_t dsp = frame->dsp + frame->function->descriptor_frame_bytes;
-  if (t.frames.size() >= kMaxFrames || sp + callee.frame_bytes > kSramBytes || dsp + callee.descriptor_frame_bytes > kRegisterBase) {
-    FATAL(kStackOverflow, fmt::format("call of '{}' at depth {} with the stack at 0x{:04x}", callee.name, t.frames.size(), sp));
-  }
-  if (t.regs.size() < window + callee.register_count) t.regs.resize(std::max<size_t>(window + callee.register_count, 2 * t.regs.size()));
-  if (callee.frame_bytes > 0) memory.MarkUnwritten(sp, callee.frame_bytes);
-  t.frames.push_back({&callee, 0, window, sp, dsp});
+l_Call: {
+  frame->pc = PC();
+  Frame callee;
+  if (!PrepareCall(core, pe, *frame, t.frames.size(), clock, callee)) goto leave;
+  ++frame->pc;
+  t.frames.push_back(callee);
   frame = &t.frames.back();
-  base = callee.code.data();
+  base = callee.function->code.data();
   ip = base;
-  r = t.regs.data() + window;
+  r = t.regs.data() + callee.base;
   if (clock >= limit) [[unlikely]] goto leave;
   NEXT();
 }
@@ -432,150 +391,29 @@ l_FrameAddr:
 l_FrameAddrD:
   A = frame->dsp + ip->bc();
   DONE();
-l_CopyMem:
-  NO_REGISTER(As<uint16_t>(A), uint32_t{ip->c})
-  NO_REGISTER(As<uint16_t>(B), uint32_t{ip->c})
-  memory.Copy(As<uint16_t>(A), As<uint16_t>(B), ip->c);
-  clock += As<uint16_t>(A) >= kDescriptorBase && As<uint16_t>(B) >= kDescriptorBase ? core.cost->descriptor_copy : BlockCycles(core, ip->c);
-  DONE();
-l_CopyMemR: {
-  const auto bytes = static_cast<uint32_t>(std::min<uint64_t>(C, 0xffff));
-  NO_REGISTER(As<uint16_t>(A), bytes)
-  NO_REGISTER(As<uint16_t>(B), bytes)
-  memory.Copy(As<uint16_t>(A), As<uint16_t>(B), bytes);
-  clock += BlockCycles(core, bytes);
-  DONE();
-}
-l_ZeroMem:
-  NO_REGISTER(As<uint16_t>(A), ip->bc())
-  memory.Fill(As<uint16_t>(A), 0, std::min(ip->bc(), 0x10000u));
-  clock += BlockCycles(core, ip->bc());
-  DONE();
-l_FillMem:
-  NO_REGISTER(As<uint16_t>(A), uint32_t{ip->c})
-  memory.Fill(As<uint16_t>(A), As<uint8_t>(B), ip->c);
-  clock += BlockCycles(core, ip->c);
-  DONE();
 l_CheckIndex:
-  if (A >= ip->bc()) [[unlikely]] {
-    if (REPORT(kIndexOutOfBounds, fmt::format("index {} of an array of {}", static_cast<int64_t>(A), ip->bc()))) {
-      pe.state = MainState::kHalted;
-      goto leave;
-    }
-  }
+  if (A >= ip->bc()) [[unlikely]] SHARED();
   DONE();
-
-// Others change these bits only while operations are live: then in global order.
-#define TASK_OP(label, ID, KIND, FN)                                                 \
-  label : if (clock > core.now && pe.comm != nullptr && pe.comm->live != 0) AGAIN(); \
-  FN(core, pe, static_cast<uint32_t>(ID) KIND);                                      \
-  DONE();
-  TASK_OP(l_Activate, ip->a, , ActivateId)
-  TASK_OP(l_ActivateR, A & 63, , ActivateId)
-#define KIND_B , static_cast<TargetKind>(ip->b)
-  TASK_OP(l_Block, ip->a, KIND_B, BlockId)
-  TASK_OP(l_Unblock, ip->a, KIND_B, UnblockId)
-  TASK_OP(l_BlockR, A & 63, KIND_B, BlockId)
-  TASK_OP(l_UnblockR, A & 63, KIND_B, UnblockId)
-
-l_DsdConst:
-  WriteDescriptor(memory, As<uint16_t>(A), code.descriptors[ip->bc()]);
-  DONE();
-l_DsdSet: {
-  const auto field = static_cast<DsdField>(ip->c);
-  const uint32_t address = As<uint16_t>(A) + uint32_t{ip->c};
-  if (WidthOf(field) == 1) memory.Write<uint8_t>(address, As<uint8_t>(B));
-  else memory.Write<uint16_t>(address, As<uint16_t>(B));
-  DONE();
-}
-l_DsdSetBase: {
-  Descriptor d = ReadDescriptor(memory, As<uint16_t>(A));
-  d.base = As<uint16_t>(B);
-  d.elem_size = static_cast<uint8_t>(ip->c);
-  d.lo = d.hi = 0;
-  WriteDescriptor(memory, As<uint16_t>(A), d);
-  DONE();
-}
-l_DsdSetLength:
-  memory.Write<uint16_t>(As<uint16_t>(A) + 6u, As<uint16_t>(B));
-  DONE();
-l_DsdSetStride:
-  memory.Write<int16_t>(As<uint16_t>(A) + 14u, As<int8_t>(B));
-  DONE();
-l_DsdIncOffset: {
-  const uint32_t address = As<uint16_t>(A) + 4u;
-  memory.Write<uint16_t>(address, static_cast<uint16_t>(memory.Read<uint16_t>(address) + As<int16_t>(B) * ip->c));
-  DONE();
-}
-l_Dsd: {
-  const Place place{FunctionIndexOf(pe, frame->function), PC()};
-  const StartResult s = StartDsd(core, pe, code.dsd_ops[ip->bc()], r, frame->base + ip->a, clock, place);
-  switch (s.started) {
-    case Started::kDone: A = s.value ? 1 : 0; clock += s.cost; break;
-    case Started::kAsync: A = 1; clock += s.cost; ++ip; goto leave;  // others run now: come back by the clock
-    case Started::kBlocked: clock += s.cost; pe.state = MainState::kOperation; ++ip; goto leave;
-    case Started::kSlotBusy: pe.state = MainState::kWaitMicrothread; AGAIN();
-    case Started::kLater: AGAIN();
-    case Started::kHalted: pe.state = MainState::kHalted; goto leave;
-  }
-  DONE();
-}
-l_DsrLoad: {
-  if (clock > core.now && pe.comm != nullptr && pe.comm->live != 0) AGAIN();
-  LoadDsr(pe, code.dsr_loads[ip->bc()], ReadDescriptor(memory, As<uint16_t>(A)));
-  DONE();
-}
-l_FifoLength:
-  FifoSetLength(pe, ip->c, ip->b != 0, As<uint16_t>(A));
-  DONE();
-l_MapStart: {
-  frame->pc = PC();
-  if (StartMap(core, pe, ip->c, r, {FunctionIndexOf(pe, frame->function), PC()}).started == Started::kHalted) {
-    pe.state = MainState::kHalted;
-    goto leave;
-  }
-  DONE();
-}
-l_MapNext:
-  frame->pc = PC();
-  switch (NextMap(core, pe, &A, clock)) {
-    case MapStep::kElement: DONE();
-    case MapStep::kExhausted: ip += 1 + static_cast<int16_t>(ip->b); NEXT();
-    case MapStep::kWait: pe.state = MainState::kWaitQueue; AGAIN();
-    case MapStep::kLater: AGAIN();
-    case MapStep::kHalted: pe.state = MainState::kHalted; goto leave;
-  }
-l_MapPut:
-  frame->pc = PC();
-  switch (PutMap(core, pe, A, clock)) {
-    case MapStep::kWait: pe.state = MainState::kWaitQueue; AGAIN();
-    case MapStep::kLater: AGAIN();
-    default: DONE();
-  }
-l_Native: {
-  uint64_t cycles = 0;
-  frame->pc = PC();
-  if (static_cast<Native>(ip->c) == Native::k_perf_read) {  // the counters up to here
-    pe.count.busy += clock - begin;
-    begin = clock;
-  }
-  if (!CallNative(core, pe, static_cast<Native>(ip->c), &A, clock, cycles, FunctionIndexOf(pe, frame->function), PC())) AGAIN();
-  clock += cycles;
-  if (pe.state == MainState::kHalted) goto leave;
-  DONE();
-}
 l_Assert:
-  if (A == 0) FATAL(kAssertionFailed, code.strings[ip->bc()]);
+  if (A == 0) [[unlikely]] SHARED();
   DONE();
-l_Trap:
-  FATAL(kProgramTrap, code.strings[ip->bc()]);
+l_CopyMem: l_CopyMemR: l_ZeroMem: l_FillMem:
+l_Activate: l_ActivateR: l_Block: l_Unblock: l_BlockR: l_UnblockR:
+l_DsdConst: l_DsdSet: l_DsdSetBase: l_DsdSetLength: l_DsdSetStride: l_DsdIncOffset: l_Dsd: l_DsrLoad: l_FifoLength:
+l_MapStart: l_MapNext: l_MapPut: l_Native: l_Trap:
+  SHARED();
 
+stopped:
+  if (outcome == Outcome::kJump) {
+    ip += 1 + static_cast<int16_t>(ip->b);
+    NEXT();
+  }
+  if (outcome == Outcome::kLeave) ++ip;
 leave:
   frame->pc = PC();
 done:
-  pe.count.instructions += count;
-  pe.count.busy += clock - begin;
-  pe.main_ready = clock;
+  s.clock = clock;
+  s.count = count;
 }
 
 }  // namespace szarena::fabric

@@ -49,11 +49,9 @@ StartResult StartMap(Core& core, Pe& pe, uint32_t map, const uint64_t* regs, Pla
   return {};
 }
 
-MapStep NextMap(Core& core, Pe& pe, uint64_t* window, uint64_t clock) {
+MapStep NextMap(Core& core, Pe& pe, const uint64_t* regs, uint64_t* window, uint64_t clock, Place place) {
   MapState& m = pe.thread->maps.back();
   const MapInfo& info = pe.cls->code->maps[m.map];
-  const Frame& frame = pe.thread->frames.back();
-  const Place place{kNoIndex, frame.pc};
   const auto end = [&] {
     for (const OperandState& o : m.inputs) SaveDsr(pe, o);
     SaveDsr(pe, m.output);
@@ -70,7 +68,6 @@ MapStep NextMap(Core& core, Pe& pe, uint64_t* window, uint64_t clock) {
       return MapStep::kWait;
     }
   }
-  const uint64_t* regs = pe.thread->regs.data() + frame.base;
   for (size_t i = 0; i < m.inputs.size(); ++i) {
     OperandState& o = m.inputs[i];
     const Operand& operand = info.inputs[i];
