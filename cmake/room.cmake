@@ -3,9 +3,10 @@
 #
 # One room = one folder under src/ = one static library szarena_<name with _ for />. DEPS are rooms, and
 # tools/check_layers.py checks that #include lines name only those. TESTS become one gtest program
-# <name>_test whose cases are listed in ctest with label `unit` (or LABEL x).
+# <name>_test whose cases are listed in ctest with label `unit` (or LABEL x); NATIVE_TESTS: again with the native back end of
+# the CSL simulator, or one skipped test where it is left out.
 function(szarena_room)
-  cmake_parse_arguments(R "STRICT_FP" "NAME;LABEL" "SRCS;DEPS;LIBS;TESTS;TEST_LIBS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(R "STRICT_FP;NATIVE_TESTS" "NAME;LABEL" "SRCS;DEPS;LIBS;TESTS;TEST_LIBS;TEST_DEPS" ${ARGN})
   string(REPLACE "/" "_" id ${R_NAME})
   set(target szarena_${id})
   set(dep_targets "")
@@ -50,5 +51,12 @@ function(szarena_room)
     include(GoogleTest)
     gtest_discover_tests(${id}_test TEST_PREFIX ${R_NAME}. DISCOVERY_MODE PRE_TEST
       PROPERTIES LABELS ${R_LABEL} TIMEOUT ${timeout})
+    if(R_NATIVE_TESTS AND SZARENA_NATIVE)
+      gtest_discover_tests(${id}_test TEST_PREFIX ${R_NAME}. TEST_SUFFIX .native TEST_LIST ${id}_native_tests DISCOVERY_MODE PRE_TEST
+        PROPERTIES LABELS ${R_LABEL} TIMEOUT ${timeout} ENVIRONMENT SZARENA_BACKEND=native)
+    elseif(R_NATIVE_TESTS)
+      add_test(NAME ${R_NAME}.native COMMAND ${CMAKE_COMMAND} -E echo "needs llvm-19-dev")
+      set_tests_properties(${R_NAME}.native PROPERTIES LABELS ${R_LABEL} SKIP_REGULAR_EXPRESSION "needs llvm-19-dev")
+    endif()
   endif()
 endfunction()

@@ -16,7 +16,7 @@ for folder, _, files in os.walk(root):
     for body in room_call.findall(text):
         words, key, fields = body.split(), None, {}
         for word in words:
-            if re.fullmatch(r"NAME|LABEL|SRCS|DEPS|LIBS|TESTS|TEST_LIBS|TEST_DEPS|STRICT_FP", word):
+            if re.fullmatch(r"NAME|LABEL|SRCS|DEPS|LIBS|TESTS|TEST_LIBS|TEST_DEPS|STRICT_FP|NATIVE_TESTS", word):
                 key = word
                 fields.setdefault(key, [])
             else:

@@ -35,6 +35,7 @@
 #include "csl/driver/driver.h"
 #include "csl/layout/compile.h"
 #include "csl/sema/builtin.h"
+#include "fabric/sim/compare.h"
 #include "fabric/sim/fabric.h"
 
 namespace szarena {
@@ -245,11 +246,30 @@ void RunOn(const RunFile& file, const std::string& arch) {
   EXPECT_FALSE(file.expectations.empty()) << "the file expects nothing";
 }
 
+// The program by bytecode and by compiled code: nothing that can be seen may differ.
+void CompareOn(const RunFile& file, const std::string& arch) {
+  SCOPED_TRACE(arch);
+  csl::Outcome outcome = CompileText(file, file.text, arch);
+  ASSERT_TRUE(outcome.program) << outcome.messages;
+  fabric::Options options;
+  options.max_cycles = file.max_cycles;
+  const auto difference =
+      fabric::CompareBackends(std::make_shared<const bytecode::Program>(std::move(*outcome.program)), options);
+  ASSERT_TRUE(difference) << difference.error().ToString();
+  EXPECT_EQ(*difference, "");
+}
+
 class CslRun : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(CslRun, Program) {
   const RunFile file = ReadFile(GetParam());
   for (const std::string& arch : file.archs) RunOn(file, arch);
+}
+
+TEST_P(CslRun, BothBackends) {
+  if (const std::string why = fabric::WhyNoNativeBackend(); !why.empty()) GTEST_SKIP() << why;
+  const RunFile file = ReadFile(GetParam());
+  for (const std::string& arch : file.archs) CompareOn(file, arch);
 }
 
 std::vector<std::string> Files(const std::string& folder) {
@@ -392,6 +412,12 @@ class CslLibrary : public ::testing::TestWithParam<std::string> {};
 TEST_P(CslLibrary, Program) {
   const RunFile file = ReadFile(GetParam());
   for (const std::string& arch : file.archs) RunOn(file, arch);
+}
+
+TEST_P(CslLibrary, BothBackends) {
+  if (const std::string why = fabric::WhyNoNativeBackend(); !why.empty()) GTEST_SKIP() << why;
+  const RunFile file = ReadFile(GetParam());
+  for (const std::string& arch : file.archs) CompareOn(file, arch);
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, CslLibrary, ::testing::ValuesIn(Files("lib")), NameOf);

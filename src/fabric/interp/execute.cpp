@@ -298,6 +298,8 @@ bool PrepareCall(Core& core, Pe& pe, const Frame& caller, size_t depth, uint64_t
     return fatal(TrapKind::kStackOverflow, fmt::format("call of '{}' at depth {} with the stack at 0x{:04x}", f.name, depth, sp));
   }
   if (t.regs.size() < window + f.register_count) t.regs.resize(std::max<size_t>(window + f.register_count, 2 * t.regs.size()));
+  const auto own = t.regs.begin() + window;
+  std::fill(own + static_cast<std::ptrdiff_t>(f.params.size()), own + f.register_count, 0);
   if (f.frame_bytes > 0) pe.memory.MarkUnwritten(sp, f.frame_bytes);
   callee = {&f, 0, window, sp, dsp};
   return true;

@@ -65,7 +65,7 @@ void StartFunction(Core& core, Pe& pe, uint32_t index, const uint64_t* args, uin
   Thread& t = *pe.thread;
   const Function& f = pe.cls->code->functions[index];
   if (t.regs.size() < f.register_count) t.regs.resize(f.register_count);
-  for (uint32_t i = 0; i < f.params.size(); ++i) t.regs[i] = i < count ? args[i] : 0;
+  for (uint32_t i = 0; i < f.register_count; ++i) t.regs[i] = i < count && i < f.params.size() ? args[i] : 0;
   t.frames.clear();
   t.maps.clear();
   t.frames.push_back({&f, 0, 0, pe.cls->code->stack_base, pe.cls->code->descriptor_stack_base});

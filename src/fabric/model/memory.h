@@ -101,6 +101,10 @@ class Memory {
   void MarkUnwritten(uint32_t address, uint32_t bytes);
   uint32_t private_pages() const;
 
+  // For compiled code: pages by number, all readable; writable ones, null where a write must make one first.
+  const Page* const* read_table() const { return read_.data(); }
+  Page* const* write_table() const { return write_.data(); }
+
  private:
   Page* MakePrivate(uint32_t page);
   void MarkWritten(uint32_t address, uint32_t bytes);

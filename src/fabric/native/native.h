@@ -4,16 +4,24 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "base/error.h"
 #include "fabric/interp/core.h"
 
 namespace szarena::fabric {
 
-enum class Tier : uint8_t {
-  kAtOnce,   // a function is compiled when it is first entered
-  kWhenHot,  // when its class has run long enough for the compiler's time not to matter
+// Who runs the main threads. The results are the same; so are cycles, statistics and traps.
+enum class Backend : uint8_t {
+  kBytecode,  // the loop of interp.cpp
+  kNative,    // compiled code: a function is compiled when it is first entered
+  kAuto,      // bytecode, until a class has run for as long as compiling takes; bytecode alone where there is no native back end
 };
+// "bytecode", "native" or "auto".
+Result<Backend> ParseBackend(std::string_view name);
+std::string_view BackendName(Backend b);
+// What the environment variable SZARENA_BACKEND names; kBytecode where it is not set or empty.
+Result<Backend> BackendFromEnvironment();
 
 // Runs main threads with RunMain's contract (interp.h). One a host thread.
 class Runner {
@@ -31,8 +39,8 @@ class NativeProgram {
   virtual uint64_t compiled_functions() const = 0;
 };
 
-// `program` and `cost` must outlive it. Fails (kUnavailable) where this build has no native back end, or the LLVM library is missing here:
-// the message names the package.
-Result<std::unique_ptr<NativeProgram>> MakeNative(const bytecode::Program& program, const CostModel& cost, bool check_uninitialised, Tier tier);
+// `program` and `cost` must outlive it. Null for kBytecode, and for kAuto where there is no native back end. Fails (kUnavailable) for kNative where this
+// build has none, or the LLVM library is missing on this machine: the message names the package.
+Result<std::unique_ptr<NativeProgram>> MakeNative(Backend backend, const bytecode::Program& program, const CostModel& cost, bool check_uninitialised);
 
 }  // namespace szarena::fabric

@@ -3,9 +3,9 @@
 // so only programs that use the native back end load LLVM. Both sides come from one build.
 #pragma once
 
-#include "bytecode/program.h"
-#include "fabric/model/cost.h"
-#include "fabric/model/pe.h"
+#include <atomic>
+
+#include "fabric/interp/execute.h"
 
 namespace szarena::fabric::native {
 
@@ -21,31 +21,30 @@ enum class Status : uint32_t {
 // Runs a function from `pc`, with the frame number `depth` of the thread, its registers at `base`.
 using Entry = Status (*)(Context*, uint32_t pc, uint32_t depth, uint32_t base, uint32_t sp, uint32_t dsp);
 
-// What compiled code knows of the run. It reads and writes the first part by offset.
+// What compiled code knows of the run. It reads and writes these by offset.
 struct Context {
-  uint64_t clock = 0;                   // RunState's, while C++ code runs
-  uint64_t count = 0;
-  uint64_t limit = 0;
+  RunState run;                         // up to date while C++ code runs
   uint64_t* regs = nullptr;             // the thread's register stack; calls may move it
   uint64_t regs_size = 0;
   const Page* const* read = nullptr;    // page tables of the PE's memory
   Page* const* write = nullptr;
-  Frame* frames = nullptr;              // by depth, filled in on the way out
+  Frame* frames = nullptr;              // by depth; written on the way out
   const std::atomic<Entry>* entries = nullptr;  // by function; null: not compiled (yet)
   uint32_t top = 0;                     // depth of the last of `frames`
-  uint32_t depth_limit = 0;             // a call to this depth or beyond needs a look
-  void* run = nullptr;                  // the machine's own
+  uint32_t depth_limit = 0;             // a call that enters this depth or a deeper one goes through Helpers::call
+  Status call_status = Status::kLeft;   // where Helpers::call gives no entry
+  void* runner = nullptr;               // the machine's own
 };
 
 // What compiled code calls. `where`: function index << 32 | pc.
 struct Helpers {
-  // Execute() (interp/execute.h) on registers in memory; the Outcome. Clock and count go through the context.
+  // Execute() (interp/execute.h) on registers in memory; the Outcome.
   uint32_t (*execute)(Context*, uint64_t where, uint32_t base) = nullptr;
-  // The call at `where`, with its arguments in memory, entering frame `depth` + 1: checks, room, and that frame written. The code to call; or null:
-  // then the run cannot go on in here, and the caller returns Context::call_status after having saved itself.
+  // The call at `where`, with its arguments in memory, by the function with frame number `depth`: checks it and makes room. The code to call; or
+  // null: then the frames up to the caller's are written already, and the caller saves its registers and returns `call_status`.
   Entry (*call)(Context*, uint64_t where, uint32_t depth, uint32_t base, uint32_t sp, uint32_t dsp) = nullptr;
   void (*mark_unwritten)(Context*, uint32_t address, uint32_t bytes) = nullptr;
-  // Instructions that are functions of b and c alone (16-bit floats, some conversions), by opcode; null: compiled inline.
+  // Instructions that are functions of b and c alone (16-bit floats), by opcode; null: compiled inline.
   uint64_t (*pure[bytecode::kOpCount])(uint64_t format, uint64_t b, uint64_t c) = {};
 };
 
@@ -59,12 +58,11 @@ struct Settings {
 class Compiler {
  public:
   virtual ~Compiler() = default;
-  // Machine code of a function, or null where it cannot be compiled with the bytecode's meaning (it reads registers that nobody wrote).
-  // Not thread-safe.
+  // Machine code of a function; null where it cannot be compiled: it counts on a register that a call may have changed. Not thread-safe.
   virtual Entry Compile(const bytecode::CodeClass& code, uint32_t function) = 0;
 };
 
 }  // namespace szarena::fabric::native
 
-// The library's only symbol. Null: LLVM cannot compile for this processor; `why` is then filled.
-extern "C" szarena::fabric::native::Compiler* szarena_native_compiler(const szarena::fabric::native::Settings* settings, char* why, size_t why_size);
+// The library's only symbol: a compiler for the caller to delete. Null: LLVM cannot compile for this processor, and `why` says so.
+extern "C" __attribute__((visibility("default"))) szarena::fabric::native::Compiler* szarena_native_compiler(const szarena::fabric::native::Settings* settings, char* why, size_t why_size);

@@ -136,6 +136,10 @@ Result<std::unique_ptr<Fabric>> Fabric::Create(std::shared_ptr<const Program> pr
     table.fill(-1);
     for (size_t i = 0; i < r.colors.size(); ++i) table[r.colors[i].color] = static_cast<int8_t>(i);
   }
+  if (!m.options.backend) {
+    SZARENA_TRY(m.options.backend, BackendFromEnvironment());
+  }
+  SZARENA_TRY(m.native, MakeNative(*m.options.backend, *program, *m.cost, m.options.check_uninitialised));
   const size_t n = program->pes.size();
   m.pes.resize(n);
   m.routers = std::vector<std::atomic<Router*>>(n);
@@ -154,6 +158,7 @@ Result<std::unique_ptr<Fabric>> Fabric::Create(std::shared_ptr<const Program> pr
     tile->core.cost = m.cost;
     tile->core.around = tile.get();
     tile->core.check_uninitialised = m.options.check_uninitialised;
+    if (m.native != nullptr) tile->runner = m.native->NewRunner();
     tile->outbox.resize(tile_count);
     m.tiles.push_back(std::move(tile));
   }

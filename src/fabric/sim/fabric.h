@@ -15,6 +15,7 @@
 #include "bytecode/program.h"
 #include "fabric/model/pe.h"
 #include "fabric/model/trap.h"
+#include "fabric/native/native.h"
 
 namespace szarena::fabric {
 
@@ -25,6 +26,7 @@ struct Options {
   bool check_uninitialised = true;
   uint64_t max_cycles = kNever;          // stop with an error beyond
   std::function<void(const std::string& line)> print;  // simprint lines, in order; null: kept in printed()
+  std::optional<Backend> backend;        // who runs the main threads, with the same results; not set: BackendFromEnvironment()
   std::string trace;                     // file for a trace of the run (docs/csl/trace.md); empty: none
 };
 

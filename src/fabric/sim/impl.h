@@ -63,6 +63,7 @@ struct Tile final : Surroundings {
   Fabric::Impl* fabric = nullptr;
   Core core;
   trace::Lane* lane = nullptr;      // null: no trace
+  std::unique_ptr<Runner> runner;   // compiled code; null: bytecode
   uint32_t index = 0;
   uint32_t first = 0;               // PEs [first, end)
   uint32_t end = 0;
@@ -103,6 +104,7 @@ struct Tile final : Surroundings {
   void StartTask(Pe& pe, uint32_t binding, RunKind kind, uint32_t data, uint64_t t);
   void FeedHost(Pe& pe, uint64_t t);
   void Run(Pe& pe);                           // the main thread, traced
+  void RunUntraced(Pe& pe);
   // host.cpp: the PE's next command; true where it did something
   bool TakeCommand(Pe& pe, uint64_t t);
   bool HasCommand(Pe& pe, uint64_t t, uint64_t& later);
@@ -124,6 +126,7 @@ struct Fabric::Impl {
   std::vector<std::unique_ptr<Pe>> pes;                 // made on first use
   std::vector<std::atomic<Router*>> routers;            // made on first use
   std::mutex router_mutex;
+  std::unique_ptr<NativeProgram> native;                // null: bytecode
   std::vector<std::unique_ptr<Tile>> tiles;
   std::vector<uint32_t> tile_of_row;
   std::deque<Command> commands;                         // ticket = index

@@ -227,14 +227,19 @@ void Tile::FeedHost(Pe& pe, uint64_t t) {
   }
 }
 
+void Tile::RunUntraced(Pe& pe) {
+  if (runner != nullptr) runner->Run(core, pe);
+  else RunMain(core, pe);
+}
+
 void Tile::Run(Pe& pe) {
   if (lane == nullptr) {
-    RunMain(core, pe);
+    RunUntraced(pe);
     return;
   }
   const uint64_t begin = pe.main_ready;
   const Function* task = pe.thread->frames.front().function;
-  RunMain(core, pe);
+  RunUntraced(pe);
   lane->Ran(pe, begin, task);
 }
 

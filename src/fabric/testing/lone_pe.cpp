@@ -28,6 +28,13 @@ void LonePe::Load() {
   pe_->cls = loaded_.get();
   pe_->memory.Init(*loaded_->image, core_.pages);
   core_.now = 1;
+  const auto backend = BackendFromEnvironment();
+  SZARENA_CHECK(backend.has_value(), "SZARENA_BACKEND names a back end");
+  runner_.reset();
+  auto native = MakeNative(*backend, program_, *core_.cost, core_.check_uninitialised);
+  SZARENA_CHECK(native.has_value(), "the back end that SZARENA_BACKEND names is there");
+  native_ = std::move(*native);
+  if (native_ != nullptr) runner_ = native_->NewRunner();
 }
 
 uint64_t LonePe::Call(uint32_t function, std::vector<uint64_t> args) {
@@ -39,7 +46,8 @@ uint64_t LonePe::Call(uint32_t function, std::vector<uint64_t> args) {
     bool moved = StepOperations(core_, *pe_);
     if (pe_->state == MainState::kWaitQueue) pe_->state = MainState::kRunning;
     if (pe_->state == MainState::kRunning && pe_->main_ready <= core_.now) {
-      RunMain(core_, *pe_);
+      if (runner_ != nullptr) runner_->Run(core_, *pe_);
+      else RunMain(core_, *pe_);
       moved = true;
     }
     if (pe_->state == MainState::kHalted) break;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One PE with nothing around it: runs functions of one class and collects traps. For tests of the interpreter and the DSD engine.
+// One PE with nothing around it: runs functions of one class, on the back end that SZARENA_BACKEND names, and collects traps. For tests of the
+// back ends and the DSD engine.
 #pragma once
 
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "fabric/interp/engine.h"
 #include "fabric/interp/interp.h"
+#include "fabric/native/native.h"
 #include "fabric/testing/program_kit.h"
 
 namespace szarena::fabric::testing {
@@ -54,6 +56,8 @@ class LonePe final : public Surroundings {
   std::unique_ptr<LoadedClass> loaded_;
   std::unique_ptr<Pe> pe_;
   Core core_;
+  std::unique_ptr<NativeProgram> native_;
+  std::unique_ptr<Runner> runner_;  // null: bytecode
 };
 
 }  // namespace szarena::fabric::testing
