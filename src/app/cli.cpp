@@ -23,6 +23,7 @@ int RunCli(int argc, const char* const* argv) {
   AddDemo(app, action);
   AddEvaluate(app, action);
   AddSession(app, action);
+  AddMcp(app, action);
   AddReport(app, action);
   AddTasks(app, action);
   AddNewTask(app, action);

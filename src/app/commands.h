@@ -20,6 +20,7 @@ using Action = std::function<Result<ExitCode>()>;
 void AddDemo(CLI::App& app, Action& action);
 void AddDoctor(CLI::App& app, Action& action);
 void AddEvaluate(CLI::App& app, Action& action);
+void AddMcp(CLI::App& app, Action& action);
 void AddReport(CLI::App& app, Action& action);
 void AddSession(CLI::App& app, Action& action);
 void AddTasks(CLI::App& app, Action& action);
