@@ -180,7 +180,7 @@ Result<os::Process> Sandbox::StartIn(Mode mode, const Command& command) const {
                std::to_string(next_fd), file.target});
     ++next_fd;
   }
-  SZARENA_TRY(os::UniqueFd filter, MakeFilter(/*allow_fork=*/true));
+  SZARENA_TRY(os::UniqueFd filter, MakeFilter(/*allow_fork=*/true, command.local_sockets));
   spec.fds.emplace_back(filter.get(), kFilterFd);
   kept.push_back(std::move(filter));
   Add(argv, {"--seccomp", std::to_string(kFilterFd), "--clearenv", "--setenv", "PATH",

@@ -42,6 +42,7 @@ struct Command {
   std::vector<Bind> binds;
   std::vector<DataFile> files;
   std::vector<std::string> devices;      // device files, seen inside under the same names
+  bool local_sockets = false;            // sockets of family AF_UNIX, which reach nothing outside; some device drivers need them
   std::vector<std::pair<int, int>> fds;  // (ours, number inside), numbers from 3 to 19
   std::string cwd = "/tmp";
   Limits limits;

@@ -7,6 +7,7 @@
 #include <seccomp.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -26,7 +27,7 @@ namespace {
 // Refused with EPERM in every sandbox. A name that this libseccomp or this processor does not know is passed over.
 constexpr const char* kRefused[] = {
     // network and other processes' memory
-    "socket", "socketpair", "ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd",
+    "socketpair", "ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd",
     "process_madvise", "move_pages", "migrate_pages",
     // namespaces, mounts, roots
     "unshare", "setns", "mount", "umount", "umount2", "pivot_root", "chroot", "fsopen", "fsconfig",
@@ -97,7 +98,7 @@ int Refuse(scmp_filter_ctx ctx, const char* name, int error_number = EPERM) {
 
 }  // namespace
 
-Result<os::UniqueFd> MakeFilter(bool allow_fork) {
+Result<os::UniqueFd> MakeFilter(bool allow_fork, bool local_sockets) {
   const Context context(SCMP_ACT_ALLOW);
   scmp_filter_ctx ctx = context.ctx;
   if (ctx == nullptr) return Fail(ErrorCode::kInternal, "cannot make a system-call filter");
@@ -106,6 +107,11 @@ Result<os::UniqueFd> MakeFilter(bool allow_fork) {
     if (result < 0 && status == 0) status = result;
   };
   for (const char* name : kRefused) check(Refuse(ctx, name));
+  if (local_sockets) {
+    check(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, SCMP_A0_32(SCMP_CMP_NE, AF_UNIX)));
+  } else {
+    check(Refuse(ctx, "socket"));
+  }
   // Its flags lie in memory that a filter cannot read; C libraries fall back to clone.
   check(Refuse(ctx, "clone3", ENOSYS));
   for (const unsigned long flag : kNamespaceFlags) {

@@ -10,6 +10,8 @@ namespace szarena::sandbox {
 // For everything that runs in a sandbox: no sockets, tracing, mounts, namespaces, keys, BPF, performance counters, io_uring,
 // asynchronous I/O, System V IPC, clocks set, or modules. Refused calls give EPERM. `allow_fork` false: one process for
 // ever (threads are allowed), no other program, no signals to others; to be installed by a program after it was started.
-Result<os::UniqueFd> MakeFilter(bool allow_fork);
+// `local_sockets`: sockets of family AF_UNIX are let through (libcuda opens one when it starts; names are those of the
+// sandbox's own network namespace).
+Result<os::UniqueFd> MakeFilter(bool allow_fork, bool local_sockets = false);
 
 }  // namespace szarena::sandbox

@@ -205,5 +205,76 @@ TEST_F(CudaTarget, BuildsWithNvcc) {
   EXPECT_THAT(built->reason, HasSubstr("a.cu(6)"));
 }
 
+constexpr char kDeviceCandidate[] = R"(
+#include "szarena_candidate_cuda.h"
+__global__ void Copy(const unsigned* in, unsigned* out, unsigned long long n, szarena_payload* payload) {
+  const unsigned long long i = blockIdx.x * 256ull + threadIdx.x;
+  if (i < n) out[i] = in[i];
+  if (i == 0) *payload = {0, n * 4};
+}
+uint64_t szarena_cuda_workspace_bytes(const szarena_problem*) { return 64; }
+int szarena_cuda_run(const szarena_problem* p, const void* in, void* out, uint64_t, void*, uint64_t, szarena_payload* payload,
+                     szarena_stream stream) {
+  Copy<<<(p->n + 255) / 256, 256, 0, stream>>>((const unsigned*)in, (unsigned*)out, p->n, payload);
+  return cudaGetLastError() == cudaSuccess ? SZARENA_OK : SZARENA_FAILED;
+}
+)";
+
+class OnDevice : public CudaTarget {
+ protected:
+  static Worker StartOnDevice(const std::string& source, const DeviceAccess& device) {
+    Candidate candidate;
+    candidate.files.push_back({"candidate.cu", source});
+    auto built = Build(*sandbox_, candidate);
+    EXPECT_TRUE(built && built->ok) << (built ? built->log : built.error().ToString());
+    WorkerSpec spec;
+    spec.driver = DriverProgram();
+    spec.library = built->library;
+    spec.compressor = false;
+    spec.need_backward = false;
+    spec.device = &device;
+    spec.load_timeout = milliseconds(30000);
+    const std::vector<SlotSizes> slots(3, SlotSizes{kBytes, kBytes});
+    spec.input_bytes = InputBytesFor(slots);
+    spec.output_bytes = OutputBytesFor(slots);
+    auto worker = Worker::Start(*sandbox_, spec);
+    EXPECT_TRUE(worker) << worker.error().ToString();
+    return std::move(*worker);
+  }
+};
+
+TEST_F(OnDevice, CopiesAndIsTimed) {
+  const auto device = FindDevice(*sandbox_);
+  if (!device) GTEST_SKIP() << device.error().message;
+  if (!FindNvcc()) GTEST_SKIP() << FindNvcc().error().message;
+  RecordProperty("device", device->name);
+  printf("%s, copy %.0f GB/s\n", device->name.c_str(), device->copy_gbs);
+  Worker worker = StartOnDevice(kDeviceCandidate, *device);
+  for (const bool transfers : {false, true}) {
+    const Outcome outcome = RunOnce(worker, transfers);
+    ASSERT_TRUE(outcome.ok) << outcome.message;
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_TRUE(All(worker.output(i), static_cast<int>(7 + i)));
+      EXPECT_TRUE(All(worker.guard_before(i), 77) && All(worker.guard_after(i), 77));
+      EXPECT_EQ(worker.answer(i).payload.size, kBytes);
+    }
+    printf("%s transfers: %.3f ms outside, %.3f ms between events, pinned %d\n",
+           transfers ? "with" : "without", outcome.seconds * 1e3,
+           worker.answer(1).device_seconds * 1e3, worker.pinned() ? 1 : 0);
+  }
+}
+
+TEST_F(OnDevice, FaultOfAKernelIsDescribed) {
+  const auto device = FindDevice(*sandbox_);
+  if (!device) GTEST_SKIP() << device.error().message;
+  if (!FindNvcc()) GTEST_SKIP() << FindNvcc().error().message;
+  std::string source = kDeviceCandidate;
+  source.replace(source.find("out[i] = in[i]"), 14, "out[i + (1ull << 40)] = in[i]");
+  Worker worker = StartOnDevice(source, *device);
+  const Outcome outcome = RunOnce(worker);
+  EXPECT_FALSE(outcome.ok);
+  EXPECT_THAT(outcome.message, HasSubstr("ILLEGAL_ADDRESS"));
+}
+
 }  // namespace
 }  // namespace szarena::target::cuda
