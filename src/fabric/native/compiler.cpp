@@ -92,10 +92,12 @@ class OrcCompiler final : public Compiler {
     std::vector<std::vector<uint16_t>> zeroed;
   };
   const Liveness& LiveOf(Class& c, const CodeClass& code, uint32_t function);
+  std::string KeyOf(const Class& c, const CodeClass& code, uint32_t function) const;
 
   const Settings settings_;
   LLVMOrcResourceTrackerRef tracker_;
   std::map<const CodeClass*, Class> classes_;
+  std::map<std::string, Entry> entries_;  // by KeyOf
 };
 
 const Liveness& OrcCompiler::LiveOf(Class& c, const CodeClass& code, uint32_t function) {
@@ -113,6 +115,39 @@ const Liveness& OrcCompiler::LiveOf(Class& c, const CodeClass& code, uint32_t fu
   return *c.live[function];
 }
 
+// All that the machine code of a function depends on: classes that differ in a parameter share most of their functions.
+std::string OrcCompiler::KeyOf(const Class& c, const CodeClass& code, uint32_t function) const {
+  std::string key;
+  const auto add = [&key](const auto&... values) { (key.append(reinterpret_cast<const char*>(&values), sizeof values), ...); };
+  const auto add_list = [&](const std::vector<uint16_t>& list) {
+    add(list.size());
+    for (const uint16_t r : list) add(r);
+  };
+  const Function& f = code.functions[function];
+  add(function, f.params.size(), f.register_count, f.frame_bytes, f.descriptor_frame_bytes, f.code.size());
+  for (const Instr& i : f.code) {
+    add(i);
+    const Op op = static_cast<Op>(i.op);
+    if (op == Op::kConstP) add(code.constants[i.bc()]);
+    if (op == Op::kCall) {
+      const Function& callee = code.functions[i.c];
+      add(callee.params.size(), callee.register_count, callee.frame_bytes, callee.descriptor_frame_bytes);
+      add_list(c.zeroed[i.c]);
+    }
+    if (op == Op::kSwitch) {
+      const SwitchTable& table = f.switches[i.bc()];
+      add(table.otherwise, table.cases.size());
+      for (const auto& [value, target] : table.cases) add(value, target);
+    }
+    if (op == Op::kDsd || op == Op::kMapStart || op == Op::kMapNext) {
+      const Effects e = EffectsOf(code, i);
+      add_list(e.uses);
+      add_list(e.defs);
+    }
+  }
+  return key;
+}
+
 Entry OrcCompiler::Compile(const CodeClass& code, uint32_t function) {
   const Function& f = code.functions[function];
   Class& c = classes_[&code];
@@ -121,6 +156,8 @@ Entry OrcCompiler::Compile(const CodeClass& code, uint32_t function) {
   for (const Instr& i : f.code) {
     if (static_cast<Op>(i.op) == Op::kCall) LiveOf(c, code, i.c);
   }
+  const auto [known, fresh] = entries_.try_emplace(KeyOf(c, code, function), nullptr);
+  if (!fresh) return known->second;
   Jit& jit = Jit::Get();
   const std::lock_guard lock(jit.mutex);
   LLVMOrcThreadSafeContextRef context = LLVMOrcCreateNewThreadSafeContext();
@@ -150,7 +187,7 @@ Entry OrcCompiler::Compile(const CodeClass& code, uint32_t function) {
     fmt::print(stderr, "szarena: warning: LLVM cannot compile function '{}': {}\n", f.name, TextOf(error));
     return nullptr;
   }
-  return reinterpret_cast<Entry>(address);
+  return known->second = reinterpret_cast<Entry>(address);
 }
 
 }  // namespace

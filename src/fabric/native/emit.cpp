@@ -221,12 +221,12 @@ void Emitter::Run(const std::string& name) {
 
 void Emitter::WriteFrame(Value pc) const {
   Value frames = ir_.Load(ir_.ptr, Field(offsetof(Context, frames)), 8);
-  Value at = ir_.At(frames, LLVMBuildMul(ir_.builder, ir_.Zext(depth_, ir_.i64), ir_.C64(sizeof(Frame)), ""));
-  ir_.Store(ir_.Address(&f_), ir_.At(at, offsetof(Frame, function)), 8);
-  ir_.Store(pc, ir_.At(at, offsetof(Frame, pc)), 4);
-  ir_.Store(base_, ir_.At(at, offsetof(Frame, base)), 4);
-  ir_.Store(sp_, ir_.At(at, offsetof(Frame, sp)), 4);
-  ir_.Store(dsp_, ir_.At(at, offsetof(Frame, dsp)), 4);
+  Value at = ir_.At(frames, LLVMBuildMul(ir_.builder, ir_.Zext(depth_, ir_.i64), ir_.C64(sizeof(LeftFrame)), ""));
+  ir_.Store(ir_.C32(index_), ir_.At(at, offsetof(LeftFrame, function)), 4);
+  ir_.Store(pc, ir_.At(at, offsetof(LeftFrame, pc)), 4);
+  ir_.Store(base_, ir_.At(at, offsetof(LeftFrame, base)), 4);
+  ir_.Store(sp_, ir_.At(at, offsetof(LeftFrame, sp)), 4);
+  ir_.Store(dsp_, ir_.At(at, offsetof(LeftFrame, dsp)), 4);
 }
 
 void Emitter::FinishBlocks() {
@@ -279,8 +279,6 @@ void Emitter::Call(uint32_t pc, const Instr& i) {
   if (direct) {
     const Function& callee = code_.functions[i.c];
     Value problem = ir_.Cmp(LLVMIntUGE, depth, ir_.Load(ir_.i32, Field(offsetof(Context, depth_limit)), 4));
-    problem = ir_.Or(problem, ir_.Cmp(LLVMIntUGT, ir_.Add(sp, ir_.C32(callee.frame_bytes)), ir_.C32(kSramBytes)));
-    problem = ir_.Or(problem, ir_.Cmp(LLVMIntUGT, ir_.Add(dsp, ir_.C32(callee.descriptor_frame_bytes)), ir_.C32(kRegisterBase)));
     Value top = ir_.Add(base64_, ir_.C64(uint64_t{i.a} + callee.register_count));
     problem = ir_.Or(problem, ir_.Cmp(LLVMIntUGT, top, ir_.Load(ir_.i64, Field(offsetof(Context, regs_size)), 8)));
     problem = ir_.Or(problem, ir_.Cmp(LLVMIntUGE, Clock(), limit_));

@@ -30,7 +30,9 @@ struct ClassCode {
   const CodeClass* code = nullptr;
   std::unique_ptr<std::atomic<Entry>[]> entries;
   std::vector<bool> tried;           // under the program's mutex
-  uint64_t compiled_length = 0;      // the same
+  uint32_t frame_bytes = 1;          // of the largest frame, at least 1
+  uint32_t descriptor_frame_bytes = 1;
+  uint64_t compiled_length = 0;      // under the mutex too
   std::atomic<bool> settled{false};  // nothing is left to compile
 };
 
@@ -42,6 +44,10 @@ class OrcProgram final : public NativeProgram {
       classes_[i].code = &program.classes[i];
       classes_[i].entries = std::make_unique<std::atomic<Entry>[]>(program.classes[i].functions.size());
       classes_[i].tried.resize(program.classes[i].functions.size());
+      for (const Function& f : program.classes[i].functions) {
+        classes_[i].frame_bytes = std::max<uint32_t>(classes_[i].frame_bytes, f.frame_bytes);
+        classes_[i].descriptor_frame_bytes = std::max<uint32_t>(classes_[i].descriptor_frame_bytes, f.descriptor_frame_bytes);
+      }
     }
   }
   std::unique_ptr<Runner> NewRunner() override;
@@ -96,13 +102,25 @@ class NativeRunner final : public Runner {
   // Whatever compiled code wrote of the frames from `depth` on becomes the thread's.
   void TakeFrames(Thread& t, uint32_t depth) {
     t.frames.resize(depth);
-    t.frames.insert(t.frames.end(), frames_.begin() + depth, frames_.begin() + context_.top + 1);
+    for (uint32_t d = depth; d <= context_.top; ++d) {
+      const LeftFrame& f = frames_[d];
+      t.frames.push_back({&class_->code->functions[f.function], f.pc, f.base, f.sp, f.dsp});
+    }
   }
   Entry EntryOf(uint32_t function) { return program_.EntryOf(*class_, function, executed_[class_index_] + context_.run.count); }
 
+  // How deep calls may nest before the stack must be looked at, even if each frame is as large as the class's largest.
+  uint32_t DepthLimit(const Frame& frame, uint32_t depth) const {
+    const uint32_t sram = kSramBytes - std::min(frame.sp, kSramBytes);
+    const uint32_t descriptors = kRegisterBase - std::min(frame.dsp, kRegisterBase);
+    const uint32_t more = std::min({kNest, sram / class_->frame_bytes, descriptors / class_->descriptor_frame_bytes});
+    return std::min(static_cast<uint32_t>(kMaxFrames), depth + more);
+  }
+
   OrcProgram& program_;
   Context context_;
-  std::array<Frame, kMaxFrames + 1> frames_;
+  uint32_t nest_limit_ = 0;
+  std::array<LeftFrame, kMaxFrames + 1> frames_;
   std::vector<uint64_t> executed_;  // instructions by class, on this host thread
   Core* core_ = nullptr;
   Pe* pe_ = nullptr;
@@ -131,7 +149,8 @@ void NativeRunner::Run(Core& core, Pe& pe) {
     if (entry != nullptr) {
       x.regs = t.regs.data();
       x.regs_size = t.regs.size();
-      x.depth_limit = std::min<uint32_t>(kMaxFrames, depth + kNest);
+      nest_limit_ = depth + kNest;
+      x.depth_limit = DepthLimit(frame, depth);
       status = entry(&x, frame.pc, depth, frame.base, frame.sp, frame.dsp);
     }
     switch (status) {
@@ -153,21 +172,23 @@ void NativeRunner::Run(Core& core, Pe& pe) {
 
 Entry NativeRunner::Call(uint64_t where, uint32_t depth, uint32_t base, uint32_t sp, uint32_t dsp) {
   Context& x = context_;
-  const Function& f = class_->code->functions[where >> 32];
-  Frame& caller = frames_[depth];
-  Frame& callee = frames_[depth + 1];
-  caller = {&f, static_cast<uint32_t>(where), base, sp, dsp};
+  const auto function = static_cast<uint32_t>(where >> 32);
+  const auto pc = static_cast<uint32_t>(where);
+  Frame callee;
   x.call_status = Status::kLeft;
   x.top = depth;
-  const bool good = PrepareCall(*core_, *pe_, caller, depth + 1, x.run.clock, callee);
+  frames_[depth] = {function, pc, base, sp, dsp};
+  const bool good = PrepareCall(*core_, *pe_, {&class_->code->functions[function], pc, base, sp, dsp}, depth + 1, x.run.clock, callee);
   x.regs = pe_->thread->regs.data();
   x.regs_size = pe_->thread->regs.size();
   if (!good) return nullptr;
-  ++caller.pc;
+  const uint32_t index = FunctionIndexOf(*pe_, callee.function);
+  ++frames_[depth].pc;
+  frames_[depth + 1] = {index, 0, callee.base, callee.sp, callee.dsp};
   x.top = depth + 1;
   if (x.run.clock >= x.run.limit) return nullptr;
-  const Entry entry = EntryOf(FunctionIndexOf(*pe_, callee.function));
-  if (entry != nullptr && depth + 1 < x.depth_limit) return entry;
+  const Entry entry = EntryOf(index);
+  if (entry != nullptr && depth + 1 < nest_limit_) return entry;
   x.call_status = Status::kGoOn;
   return nullptr;
 }

@@ -21,6 +21,15 @@ enum class Status : uint32_t {
 // Runs a function from `pc`, with the frame number `depth` of the thread, its registers at `base`.
 using Entry = Status (*)(Context*, uint32_t pc, uint32_t depth, uint32_t base, uint32_t sp, uint32_t dsp);
 
+// A frame as compiled code leaves it.
+struct LeftFrame {
+  uint32_t function = 0;
+  uint32_t pc = 0;
+  uint32_t base = 0;
+  uint32_t sp = 0;
+  uint32_t dsp = 0;
+};
+
 // What compiled code knows of the run. It reads and writes these by offset.
 struct Context {
   RunState run;                         // up to date while C++ code runs
@@ -28,10 +37,10 @@ struct Context {
   uint64_t regs_size = 0;
   const Page* const* read = nullptr;    // page tables of the PE's memory
   Page* const* write = nullptr;
-  Frame* frames = nullptr;              // by depth; written on the way out
+  LeftFrame* frames = nullptr;          // by depth; written on the way out
   const std::atomic<Entry>* entries = nullptr;  // by function; null: not compiled (yet)
   uint32_t top = 0;                     // depth of the last of `frames`
-  uint32_t depth_limit = 0;             // a call that enters this depth or a deeper one goes through Helpers::call
+  uint32_t depth_limit = 0;             // a call that enters this depth or a deeper one goes through Helpers::call; shallower ones have the memory they need
   Status call_status = Status::kLeft;   // where Helpers::call gives no entry
   void* runner = nullptr;               // the machine's own
 };
@@ -58,7 +67,8 @@ struct Settings {
 class Compiler {
  public:
   virtual ~Compiler() = default;
-  // Machine code of a function; null where it cannot be compiled: it counts on a register that a call may have changed. Not thread-safe.
+  // Machine code of a function; null where it cannot be compiled: it counts on a register that a call may have changed. Not
+  // thread-safe. Code is shared by all functions of all classes that do the same.
   virtual Entry Compile(const bytecode::CodeClass& code, uint32_t function) = 0;
 };
 
