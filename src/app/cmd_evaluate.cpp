@@ -9,6 +9,7 @@
 #include <string>
 
 #include "app/commands.h"
+#include "judge/cerebras.h"
 #include "judge/evaluate.h"
 #include "task/task.h"
 #include "term/progress.h"
@@ -28,7 +29,55 @@ struct Arguments {
   bool as_json = false;
   int trials = 10;
   int threads = 0;
+  std::string variant = "auto";
+  std::string toolchain = "ours";
+  std::string arch = "wse2";
+  std::string grid = "16x16";
+  std::string bytes = "1MB";
 };
+
+// "64MB" to bytes.
+Result<uint64_t> ParseBytes(const std::string& text) {
+  double value = 0;
+  char unit[3] = {};
+  char rest = 0;
+  // NOLINTNEXTLINE(cert-err34-c): a wrong number fails the checks
+  const int got = std::sscanf(text.c_str(), "%lf%2[A-Za-z]%c", &value, unit, &rest);
+  const std::string_view name = unit;
+  const double factor = name.empty() || name == "B" ? 1 : name == "kB" ? 1e3 : name == "MB" ? 1e6 : name == "GB" ? 1e9 : 0;
+  if (got < 1 || got > 2 || factor == 0 || !(value * factor >= 4) || value * factor > 8e9) {
+    return Fail(ErrorCode::kInvalidArgument, "--bytes '" + text + "': expected a size as 1MB, from 4 B to 8 GB");
+  }
+  return static_cast<uint64_t>(value * factor);
+}
+
+// "750x994" to columns and rows.
+Result<void> ParseGrid(const std::string& text, judge::WaferOptions& wafer) {
+  char rest = 0;
+  // NOLINTNEXTLINE(cert-err34-c): a wrong number fails the checks
+  if (std::sscanf(text.c_str(), "%4dx%4d%c", &wafer.width, &wafer.height, &rest) != 2 || wafer.width < 1 || wafer.height < 1) {
+    return Fail(ErrorCode::kInvalidArgument, "--grid '" + text + "': expected WIDTHxHEIGHT in PEs, as 16x16");
+  }
+  const int most_x = wafer.wse3 ? 755 : 750;
+  const int most_y = wafer.wse3 ? 1170 : 994;
+  if (wafer.width > most_x || wafer.height > most_y) {
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("--grid '{}': the machine has {}x{} PEs for programs", text, most_x, most_y));
+  }
+  return {};
+}
+
+Result<judge::WaferOptions> ParseWafer(const Arguments& arguments) {
+  using judge::WaferOptions;
+  WaferOptions wafer;
+  wafer.wse3 = arguments.arch == "wse3";
+  wafer.toolchain = arguments.toolchain == "sdk" ? WaferOptions::Toolchain::kSdk : WaferOptions::Toolchain::kOurs;
+  for (const auto variant : {WaferOptions::Variant::kResident, WaferOptions::Variant::kStreaming, WaferOptions::Variant::kFreeHost}) {
+    if (judge::VariantName(variant) == arguments.variant) wafer.variant = variant;
+  }
+  SZARENA_TRY_VOID(ParseGrid(arguments.grid, wafer));
+  SZARENA_TRY(wafer.bytes, ParseBytes(arguments.bytes));
+  return wafer;
+}
 
 void PrintText(const judge::Verdict& verdict) {
   const bool colour = term::WantsColour(stdout);
@@ -59,6 +108,7 @@ Result<ExitCode> Evaluate(const Arguments& arguments) {
   options.trials = arguments.trials;
   options.threads = arguments.threads;
   options.free_format = arguments.format == "free";
+  SZARENA_TRY(options.wafer, ParseWafer(arguments));
   if (!arguments.no_baseline) {
     const auto info = task.targets.find(target);
     if (!arguments.baseline.empty()) {
@@ -99,6 +149,15 @@ void AddEvaluate(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--baseline", arguments->baseline, "Compare with this candidate instead of the task's baseline");
   command->add_flag("--no-baseline", arguments->no_baseline, "Measure the candidate alone");
+  command->add_option("--variant", arguments->variant, "Cerebras: contract; auto looks at the files (docs/contracts/cerebras.md)")
+      ->check(CLI::IsMember({"auto", "resident", "streaming", "free-host"}))
+      ->capture_default_str();
+  command->add_option("--arch", arguments->arch, "Cerebras: machine")->check(CLI::IsMember({"wse2", "wse3"}))->capture_default_str();
+  command->add_option("--grid", arguments->grid, "Cerebras: columns and rows of PEs of the timed run")->capture_default_str();
+  command->add_option("--bytes", arguments->bytes, "Cerebras: size of the timed data")->capture_default_str();
+  command->add_option("--toolchain", arguments->toolchain, "Cerebras: our compiler and simulator, or the installed SDK's")
+      ->check(CLI::IsMember({"ours", "sdk"}))
+      ->capture_default_str();
   command->footer("Exit status 0: every stage holds and no cheat was flagged; 1: the candidate failed.");
   command->callback([&action, arguments] { action = [arguments] { return Evaluate(*arguments); }; });
 }

@@ -89,6 +89,10 @@ struct DsdOpFacts {
   const char* sources;
 };
 const DsdOpFacts& FactsOf(DsdOp op);
+// Takes elements from one place to another and computes nothing.
+constexpr bool IsMove(DsdOp op) {
+  return op == DsdOp::kMov16 || op == DsdOp::kMov32 || op == DsdOp::kFmovh || op == DsdOp::kFmovs || op == DsdOp::kDfilt;
+}
 
 enum class Native : uint16_t {
 #define NATIVE(name, args, result) k_##name,

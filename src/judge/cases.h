@@ -15,6 +15,7 @@ struct Case {
   bool hidden = false;
   bool counts_for_ratio = false;  // large enough for the ratio rule
   szarena_problem problem = {};
+  Split split;
   Bytes input;
 };
 

@@ -10,14 +10,16 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <map>
-#include <mutex>
+#include <memory>
 
+#include "base/bytes.h"
 #include "base/utc.h"
 #include "judge/cases.h"
+#include "judge/cerebras.h"
 #include "judge/checks.h"
-#include "judge/measure.h"
-#include "judge/runner.h"
+#include "judge/library.h"
+#include "judge/platform.h"
+#include "judge/split.h"
 #include "target/cpu/build.h"
 
 namespace szarena::judge {
@@ -52,11 +54,25 @@ std::string DescribeMachine() {
                      known ? name.release : "?");
 }
 
-const target::Backend* FindBackend(const std::string& name) {
-  for (const target::Backend* backend : {&target::cpu::CpuBackend()}) {
-    if (backend->name == name) return backend;
+// Where two payloads of a primitive differ, for a case that is shown.
+std::string DescribeDifference(const Case& item, const Bytes& got, const Bytes& right) {
+  if (item.split.parts > 0) {
+    const auto own = PartsOf(item.split, got);
+    const auto wanted = PartsOf(item.split, right);
+    for (uint32_t i = 0; own && wanted && i < item.split.parts; ++i) {
+      const ByteView a = (*own)[i];
+      const ByteView b = (*wanted)[i];
+      if (a.size() != b.size()) return fmt::format("first on {}: {} words, {} are right", PartName(item.split, i), a.size() / 4, b.size() / 4);
+      const auto at = static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin()) / 4;
+      if (at * 4 == a.size()) continue;
+      return fmt::format("first on {}: word {} is 0x{:08x} instead of 0x{:08x}", PartName(item.split, i), at, LoadLe<uint32_t>(a.data() + at * 4),
+                         LoadLe<uint32_t>(b.data() + at * 4));
+    }
   }
-  return nullptr;
+  if (got.size() != right.size()) return fmt::format("it has {} bytes, {} are right", got.size(), right.size());
+  const auto at = std::mismatch(got.begin(), got.end(), right.begin()).first - got.begin();
+  return fmt::format("first at byte {}: {} instead of {}", at, static_cast<int>(got[static_cast<size_t>(at)]),
+                     static_cast<int>(right[static_cast<size_t>(at)]));
 }
 
 // One evaluation in progress.
@@ -94,6 +110,8 @@ class Ladder {
   void Settle(Stage until);
   bool forward_only() const { return !task_.has_backward; }
 
+  // The machine that the target names; kUnavailable where this build has none.
+  Result<std::unique_ptr<Platform>> MakePlatform();
   Result<bool> Receive();
   Result<bool> BuildCandidate();
   Result<void> RunCorrectness();
@@ -104,22 +122,21 @@ class Ladder {
   void CheckPayload(const CaseState& state, const Bytes& own);
   void CheckRatio();
   Result<void> RunMeasurement();
-  Result<std::optional<std::string>> BuildBaseline();
   void Absorb(const RunReport& report);
   void WriteFeedback();
 
   const EvaluateOptions& options_;
   const TaskSpec& task_;
   Verdict verdict_;
-  const target::Backend* backend_ = nullptr;
   std::optional<sandbox::Sandbox> sandbox_;
+  std::unique_ptr<Platform> platform_;
   target::Candidate candidate_;
-  Subject subject_;
   std::vector<Case> cases_;
   std::vector<CaseState> states_;
   std::vector<Finding> findings_;
   std::string build_log_;
   std::string output_;
+  std::string diagnosis_;
   bool left_running_ = false;
   bool deterministic_ = true;
   Clock::time_point stage_begin_;
@@ -165,6 +182,14 @@ void Ladder::Settle(Stage until) {
   }
 }
 
+Result<std::unique_ptr<Platform>> Ladder::MakePlatform() {
+  if (options_.target == "cerebras") return MakeCerebrasPlatform(options_, *sandbox_, candidate_, verdict_.threads);
+  for (const target::Backend* backend : {&target::cpu::CpuBackend()}) {
+    if (backend->name == options_.target) return MakeLibraryPlatform(options_, *backend, *sandbox_, verdict_.threads);
+  }
+  return Fail(ErrorCode::kUnavailable, "target '" + options_.target + "' cannot be judged by this build; 'cpu' and 'cerebras' can");
+}
+
 Result<bool> Ladder::Receive() {
   SZARENA_TRY_VOID(Begin(Stage::kReceived));
   std::error_code error;
@@ -185,15 +210,14 @@ Result<bool> Ladder::Receive() {
 
 Result<bool> Ladder::BuildCandidate() {
   SZARENA_TRY_VOID(Begin(Stage::kBuilt));
-  SZARENA_TRY(target::BuildResult built, backend_->build(*sandbox_, candidate_));
+  SZARENA_TRY(Built built, platform_->Build(candidate_));
   Spent(Stage::kBuilt);
-  build_log_ = Printable(built.log, built.log.size(), Lines::kAny);
+  build_log_ = std::move(built.log);
   if (!built.ok) {
     Find(Stage::kBuilt, built.reason);
     return false;
   }
-  verdict_.at(Stage::kBuilt).detail = fmt::format("{} bytes", built.library.size());
-  subject_ = {backend_, &*sandbox_, &task_, std::move(built.library), verdict_.threads};
+  verdict_.at(Stage::kBuilt).detail = built.summary;
   return true;
 }
 
@@ -205,14 +229,15 @@ void Ladder::Absorb(const RunReport& report) {
     verdict_.peak_memory_bytes = report.peak_memory_bytes;
   }
   if (output_.empty()) output_ = report.output;
+  if (diagnosis_.empty()) diagnosis_ = report.diagnosis;
 }
 
 Result<void> Ladder::RunForward() {
   std::vector<Call> calls;
   for (const CaseState& state : states_) {
-    calls.push_back({state.item->name, state.item->hidden, state.item->problem, state.item->input, std::nullopt});
+    calls.push_back({state.item->name, state.item->hidden, state.item->problem, state.item->split, state.item->input, std::nullopt});
   }
-  SZARENA_TRY(const RunReport report, RunCalls(subject_, CallKind::kForward, calls, options_.call_timeout));
+  SZARENA_TRY(const RunReport report, platform_->Run(CallKind::kForward, calls, options_.call_timeout));
   Absorb(report);
   for (size_t i = 0; i < calls.size(); ++i) {
     states_[i].own = std::move(calls[i].got);
@@ -227,10 +252,10 @@ Result<void> Ladder::RunOwnBackward() {
   std::vector<CaseState*> owners;
   for (CaseState& state : states_) {
     if (!state.own) continue;
-    calls.push_back({state.item->name, state.item->hidden, state.item->problem, *state.own, std::nullopt});
+    calls.push_back({state.item->name, state.item->hidden, state.item->problem, state.item->split, *state.own, std::nullopt});
     owners.push_back(&state);
   }
-  SZARENA_TRY(const RunReport report, RunCalls(subject_, CallKind::kBackward, calls, options_.call_timeout));
+  SZARENA_TRY(const RunReport report, platform_->Run(CallKind::kBackward, calls, options_.call_timeout));
   Absorb(report);
   for (size_t i = 0; i < calls.size(); ++i) {
     for (const std::optional<Bytes>* got : {&calls[i].got, &calls[i].other}) {
@@ -272,20 +297,15 @@ void Ladder::CheckPayload(const CaseState& state, const Bytes& own) {
   const Case& item = *state.item;
   const std::string where = " (" + item.name + ")";
   if (!task_.compressor) {
-    if (own.size() != state.reference->size()) {
-      Find(Stage::kDecodable, fmt::format("the result has {} bytes, {} are right", own.size(), state.reference->size()) + where);
-    } else if (own != *state.reference) {
-      const auto at = std::mismatch(own.begin(), own.end(), state.reference->begin()).first - own.begin();
+    if (own != *state.reference) {
       Find(Stage::kDecodable, (item.hidden ? std::string("the result differs from the definition")
-                                           : fmt::format("the result differs from the definition, first at byte {}: {} instead of {}", at,
-                                                         static_cast<int>(own[static_cast<size_t>(at)]),
-                                                         static_cast<int>((*state.reference)[static_cast<size_t>(at)]))) +
+                                           : "the result differs from the definition, " + DescribeDifference(item, own, *state.reference)) +
                                   where);
     }
   }
   if (task_.compressor) {
     Bytes decoded(item.input.size());
-    const Result<void> status = ReferenceBackward(task_, item.problem, own, decoded);
+    const Result<void> status = SplitBackward(task_, item.problem, item.split, own, decoded);
     if (!status) {
       Find(Stage::kDecodable, "our decoder refuses the payload: " + status.error().message + where);
     } else {
@@ -314,12 +334,12 @@ Result<void> Ladder::RunCross() {
       if (*own) CheckPayload(state, **own);
     }
     if (task_.has_backward) {
-      calls.push_back({item.name, item.hidden, item.problem, *state.reference, std::nullopt});
+      calls.push_back({item.name, item.hidden, item.problem, item.split, *state.reference, std::nullopt});
       owners.push_back(&state);
     }
   }
   if (!task_.has_backward) return {};
-  SZARENA_TRY(RunReport report, RunCalls(subject_, CallKind::kBackward, calls, options_.call_timeout));
+  SZARENA_TRY(RunReport report, platform_->Run(CallKind::kBackward, calls, options_.call_timeout));
   for (Finding& finding : report.findings) {
     // What goes wrong on our bytes is a matter of decoding, whatever the form.
     if (finding.stage > Stage::kStarted) {
@@ -331,7 +351,7 @@ Result<void> Ladder::RunCross() {
     const Case& item = *owners[i]->item;
     if (!calls[i].got) continue;
     Bytes expected(item.input.size());
-    SZARENA_TRY_VOID(ReferenceBackward(task_, item.problem, *owners[i]->reference, expected));
+    SZARENA_TRY_VOID(SplitBackward(task_, item.problem, item.split, *owners[i]->reference, expected));
     const std::optional<Bytes>& got = *calls[i].got == expected && calls[i].other ? calls[i].other : calls[i].got;
     if (*got == expected) continue;
     const auto at = std::mismatch(expected.begin(), expected.end(), got->begin()).first - expected.begin();
@@ -353,24 +373,25 @@ void Ladder::CheckRatio() {
     const Case& item = *state.item;
     if (!task_.compressor || !state.own) continue;
     const auto size = static_cast<double>(item.input.size());
-    if (!state.own->empty()) state.result.ratio = size / static_cast<double>(state.own->size());
-    if (!state.reference->empty()) state.result.reference_ratio = size / static_cast<double>(state.reference->size());
+    const uint64_t own = PayloadSize(item.split, *state.own);
+    const uint64_t reference = PayloadSize(item.split, *state.reference);
+    if (own > 0) state.result.ratio = size / static_cast<double>(own);
+    if (reference > 0) state.result.reference_ratio = size / static_cast<double>(reference);
     if (!item.hidden) {
       raw_bytes += item.input.size();
-      own_bytes += state.own->size();
-      reference_bytes += state.reference->size();
+      own_bytes += own;
+      reference_bytes += reference;
     }
     if (!item.counts_for_ratio) continue;
-    const double allowed = static_cast<double>(state.reference->size()) / task_.ratio_rule.min_of_reference;
-    if (static_cast<double>(state.own->size()) > allowed) {
+    if (static_cast<double>(own) > static_cast<double>(reference) / task_.ratio_rule.min_of_reference) {
       Find(Stage::kRatioOk, fmt::format("ratio {:.4g}, our encoder's is {:.4g}, at least {:.2f} of it is wanted ({})",
                                         state.result.ratio.value_or(0), state.result.reference_ratio.value_or(0),
                                         task_.ratio_rule.min_of_reference, item.name));
     }
     if (options_.free_format) continue;
     const double blocks = std::ceil(static_cast<double>(item.problem.n) / task_.block_size);
-    const Result<uint64_t> own_raw = RawBlocks(task_, item.problem, *state.own);
-    const Result<uint64_t> reference_raw = RawBlocks(task_, item.problem, *state.reference);
+    const Result<uint64_t> own_raw = SplitRawBlocks(task_, item.problem, item.split, *state.own);
+    const Result<uint64_t> reference_raw = SplitRawBlocks(task_, item.problem, item.split, *state.reference);
     if (own_raw && reference_raw &&
         static_cast<double>(*own_raw) > static_cast<double>(*reference_raw) + task_.ratio_rule.raw_block_margin * blocks) {
       Find(Stage::kRatioOk, fmt::format("{} blocks are stored raw, {} in our encoder's payload ({})", *own_raw,
@@ -391,7 +412,7 @@ Result<void> Ladder::RunCorrectness() {
     // A hidden case's size and bound would help to recognise it.
     state.result.n = item.hidden ? 0 : item.problem.n;
     state.result.abs_bound = item.hidden ? 0 : item.problem.abs_bound;
-    SZARENA_TRY(state.reference, ReferenceForward(task_, item.problem, item.input));
+    SZARENA_TRY(state.reference, SplitForward(task_, item.problem, item.split, item.input));
     states_.push_back(std::move(state));
   }
   SZARENA_TRY_VOID(Begin(Stage::kFinished));
@@ -427,32 +448,9 @@ Result<void> Ladder::RunCorrectness() {
   return {};
 }
 
-Result<std::optional<std::string>> Ladder::BuildBaseline() {
-  if (!options_.baseline) return std::optional<std::string>();
-  SZARENA_TRY(const target::Candidate baseline, target::ReadCandidate(*options_.baseline));
-  if (baseline.sha256 == candidate_.sha256) return std::optional(subject_.library);
-  // A session compares many candidates with the same baseline: built once in a process.
-  static std::mutex mutex;
-  static std::map<std::pair<std::string, std::string>, std::string> built_before;
-  const std::pair key(options_.target, baseline.sha256);
-  const std::lock_guard lock(mutex);
-  if (const auto found = built_before.find(key); found != built_before.end()) return std::optional(found->second);
-  SZARENA_TRY(target::BuildResult built, backend_->build(*sandbox_, baseline));
-  if (!built.ok) {
-    return Fail(ErrorCode::kInternal, "the baseline '" + *options_.baseline + "' does not build: " + built.reason);
-  }
-  built_before[key] = built.library;
-  return std::optional(std::move(built.library));
-}
-
 Result<void> Ladder::RunMeasurement() {
   SZARENA_TRY_VOID(Begin(Stage::kMeasured));
-  SZARENA_TRY(std::optional<std::string> library, BuildBaseline());
-  Subject baseline{backend_, &*sandbox_, &task_, library.value_or(""), verdict_.threads};
-  MeasureOptions options;
-  options.trials = options_.trials;
-  options.free_format = options_.free_format;
-  SZARENA_TRY(Measurement measured, Measure(subject_, library ? &baseline : nullptr, options));
+  SZARENA_TRY(Measurement measured, platform_->Measure(options_.baseline));
   Spent(Stage::kMeasured);
   verdict_.directions = std::move(measured.directions);
   verdict_.copy_bandwidth_gbs = measured.copy_bandwidth_gbs;
@@ -462,6 +460,7 @@ Result<void> Ladder::RunMeasurement() {
     verdict_.peak_memory_bytes = measured.peak_memory_bytes;
   }
   if (measured.fault) Find(Stage::kMeasured, *measured.fault);
+  verdict_.at(Stage::kMeasured).detail = std::move(measured.detail);
   return {};
 }
 
@@ -485,22 +484,25 @@ void Ladder::WriteFeedback() {
   }
   for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
     const DirectionResult& result = verdict_.directions[static_cast<size_t>(direction)];
-    if (!result.candidate || !result.candidate->host) continue;
-    text += fmt::format("{}: {:.4g} GB/s", DirectionName(task_.name, direction), result.candidate->host->median);
-    if (result.baseline && result.baseline->host) text += fmt::format(", baseline {:.4g} GB/s", result.baseline->host->median);
+    // The first of the three that the target has.
+    const std::optional<Figure> Throughput::*figure = nullptr;
+    for (const auto member : {&Throughput::kernel, &Throughput::device, &Throughput::host}) {
+      if (figure == nullptr && result.candidate && (*result.candidate).*member) figure = member;
+    }
+    if (figure == nullptr) continue;
+    text += fmt::format("{}: {:.4g} GB/s", DirectionName(task_.name, direction), ((*result.candidate).*figure)->median);
+    if (result.candidate->basis == Basis::kEstimated) text += " (estimated)";
+    if (result.baseline && (*result.baseline).*figure) text += fmt::format(", baseline {:.4g} GB/s", ((*result.baseline).*figure)->median);
     if (result.floor_fraction) text += fmt::format(", {:.3g} of what a plain copy allows", *result.floor_fraction);
     text += "\n";
   }
   for (const Flag& flag : verdict_.flags) text += "flag " + flag.name + ": " + flag.detail + "\n";
+  if (!diagnosis_.empty()) text += "the machine reported:\n" + diagnosis_ + (diagnosis_.ends_with('\n') ? "" : "\n");
   if (!output_.empty()) text += "the candidate printed (untrusted):\n" + output_ + "\n";
 }
 
 Result<Evaluation> Ladder::Run() {
   const auto begin = Clock::now();
-  backend_ = FindBackend(options_.target);
-  if (backend_ == nullptr) {
-    return Fail(ErrorCode::kUnavailable, "target '" + options_.target + "' cannot be judged by this build; 'cpu' can");
-  }
   if (options_.trials < 10) {
     return Fail(ErrorCode::kInvalidArgument, fmt::format("{} trials are too few: at least 10 timed runs are made", options_.trials));
   }
@@ -520,13 +522,10 @@ Result<Evaluation> Ladder::Run() {
   SZARENA_TRY(const std::string root, task::FindRoot());
   sandbox_->Hide(root);
   verdict_.sandbox = sandbox_->description();
-  SZARENA_TRY(cases_, PublicCases(task_, verdict_.threads));
-  if (options_.hidden) {
-    SZARENA_TRY(std::vector<Case> hidden, HiddenCases(task_, evaluation.hidden_seed, verdict_.threads));
-    std::move(hidden.begin(), hidden.end(), std::back_inserter(cases_));
-  }
 
   SZARENA_TRY(const bool received, Receive());
+  SZARENA_TRY(platform_, MakePlatform());
+  SZARENA_TRY(cases_, platform_->Cases(options_.hidden ? std::optional(evaluation.hidden_seed) : std::nullopt));
   bool built = false;
   if (received) {
     SZARENA_TRY(built, BuildCandidate());
@@ -538,8 +537,9 @@ Result<Evaluation> Ladder::Run() {
     SZARENA_TRY_VOID(RunMeasurement());
     StageResult& measured = verdict_.at(Stage::kMeasured);
     measured.status = Lowest() == nullptr ? StageStatus::kOk : StageStatus::kFailed;
-    measured.detail = Lowest() == nullptr ? fmt::format("{} timed runs", options_.trials) : Lowest()->detail;
+    if (Lowest() != nullptr) measured.detail = Lowest()->detail;
   }
+  platform_->Describe(verdict_);
   WriteFeedback();
   verdict_.seconds = Since(begin);
   evaluation.verdict = std::move(verdict_);

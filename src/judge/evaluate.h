@@ -15,6 +15,18 @@
 
 namespace szarena::judge {
 
+// How a Cerebras candidate is judged (docs/contracts/cerebras.md).
+struct WaferOptions {
+  enum class Variant : uint8_t { kAuto, kResident, kStreaming, kFreeHost };
+  enum class Toolchain : uint8_t { kOurs, kSdk };
+  Variant variant = Variant::kAuto;  // kAuto: from the candidate's files
+  Toolchain toolchain = Toolchain::kOurs;
+  bool wse3 = false;
+  int width = 16;   // PEs of the grid that is measured and reported
+  int height = 16;
+  uint64_t bytes = 0;  // of the timed data; 0: 1 MiB
+};
+
 struct EvaluateOptions {
   TaskSpec task;
   std::string target = "cpu";
@@ -25,6 +37,7 @@ struct EvaluateOptions {
   Stage until = Stage::kMeasured;      // kBuilt: only build; kMeasured: everything; between: no timing
   bool hidden = true;                  // false: public fields only (quick feedback, not a score)
   std::chrono::milliseconds call_timeout{10000};  // of one untimed call
+  WaferOptions wafer;
   int threads = 0;                     // 0: one per processor that we may use
   std::optional<uint64_t> hidden_seed; // replay; else drawn
   std::function<void(Stage)> on_stage; // called when work on a stage begins; may be empty

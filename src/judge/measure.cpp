@@ -280,6 +280,7 @@ Result<Measurement> Timing::Run() {
   SZARENA_TRY_VOID(RunDirection(CallKind::kForward));
   if (!result_.fault && task_.has_backward) SZARENA_TRY_VOID(RunDirection(CallKind::kBackward));
   if (!copy_seconds_.empty()) result_.copy_bandwidth_gbs = CopyBandwidth() * 1e-9;
+  result_.detail = fmt::format("{} timed runs", options_.trials);
   result_.measured_field = fmt::format("{}; {} elements, a few of them exceptional, {} calls a run, every one on data of its own", data_.name(),
                                        problem_.n, kSlots);
   return std::move(result_);

@@ -16,15 +16,6 @@ struct MeasureOptions {
   bool free_format = false;
 };
 
-struct Measurement {
-  std::array<DirectionResult, kDirectionCount> directions;
-  std::optional<double> copy_bandwidth_gbs;
-  std::string measured_field;
-  std::vector<Flag> flags;
-  std::optional<std::string> fault;  // the candidate failed in a timed run
-  uint64_t peak_memory_bytes = 0;
-};
-
 // `baseline` may be null. An Error is the environment's, ours, or the baseline's fault.
 Result<Measurement> Measure(const Subject& candidate, const Subject* baseline, const MeasureOptions& options);
 

@@ -10,6 +10,15 @@
 
 namespace szarena::judge {
 
+// How the data of a case are dealt out, on machines whose parts have memories of their own (split.h).
+struct Split {
+  uint32_t parts = 0;       // 0: one piece
+  uint64_t chunk = 0;       // elements of a part; the last ones may have fewer or none
+  uint32_t pad_blocks = 0;  // in place of the problem's
+  uint32_t width = 0;       // parts are PEs, so many a row; 0: parts are rows
+  uint32_t program = 0;     // which of the platform's compiled programs
+};
+
 // Bytes of n input elements, and of n elements that the backward direction writes.
 uint64_t InputBytes(const TaskSpec& task, const szarena_problem& problem);
 

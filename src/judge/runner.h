@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "judge/reference.h"
-#include "judge/verdict.h"
+#include "judge/platform.h"
 #include "sandbox/sandbox.h"
 #include "target/backend.h"
 #include "target/worker.h"
@@ -25,30 +24,6 @@ struct Subject {
   std::string library;  // bytes
   int threads = 1;
   uint64_t cpu_seconds = 300;  // of one process
-};
-
-// A fault found, with the stage that it belongs to.
-struct Finding {
-  Stage stage = Stage::kFinished;
-  std::string detail;
-};
-
-// One call's data and what came of it.
-struct Call {
-  std::string name;  // the case's, for evidence
-  bool hidden = false;
-  szarena_problem problem = {};
-  ByteView input;             // forward: elements; backward: payload
-  std::optional<Bytes> got;   // forward: payload; backward: elements. Absent where the call did not succeed
-  std::optional<Bytes> other = {};  // what the second round gave, where it differs: no less to be judged
-};
-
-struct RunReport {
-  std::vector<Finding> findings;  // in order of the calls
-  bool deterministic = true;      // both rounds gave the same bytes
-  bool left_running = false;      // processor time was used after the last call
-  uint64_t peak_memory_bytes = 0;
-  std::string output;             // what the candidate printed, printable characters only, cut
 };
 
 // Makes every call twice, in one fresh process: over poison and over inverted poison, with the data at the end and at the

@@ -252,6 +252,7 @@ Json VerdictToJson(const Verdict& verdict) {
                    {"copy_bandwidth_gbs", verdict.copy_bandwidth_gbs},
                    {"measured_field", verdict.measured_field},
                    {"threads", verdict.threads},
+                   {"wafer", verdict.wafer ? WaferRecordToJson(*verdict.wafer) : Json()},
                    {"flags", flags},
                    {"cases", cases},
                    {"feedback", verdict.feedback},
@@ -295,6 +296,10 @@ Result<Verdict> VerdictFromJson(const Json& json, const std::string& name) {
   SZARENA_TRY(verdict.measured_field, reader.GetString("measured_field"));
   SZARENA_TRY(int64_t threads, reader.GetInt("threads"));
   verdict.threads = static_cast<int>(std::clamp<int64_t>(threads, 0, 1 << 20));
+  if (reader.Has("wafer")) {
+    SZARENA_TRY(const JsonReader wafer, reader.GetObject("wafer"));
+    SZARENA_TRY(verdict.wafer, WaferRecordFromJson(wafer));
+  }
   SZARENA_TRY(std::vector<JsonReader> flags, reader.GetObjects("flags"));
   for (const JsonReader& item : flags) {
     Flag flag;

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "data/json.h"
+#include "judge/wafer_record.h"
 
 namespace szarena::judge {
 
@@ -124,6 +125,8 @@ struct Verdict {
   std::optional<double> copy_bandwidth_gbs;  // bytes read plus bytes written, median, same run
   std::string measured_field;                // which field, how many elements, how many threads
   int threads = 0;
+
+  std::optional<WaferRecord> wafer;          // Cerebras only
 
   std::vector<Flag> flags;
   std::string feedback;  // what the candidate's author may see: compiler output, failing case, figures

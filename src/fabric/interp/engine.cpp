@@ -484,6 +484,7 @@ StartResult StartDsd(Core& core, Pe& pe, const DsdOpInfo& info, const uint64_t* 
     const uint64_t cycles = VectorCycles(core, s);
     RunOnMemory(core, pe, s, place);
     pe.count.elements += s.length;
+    if (!IsMove(s.op)) pe.count.arithmetic += s.length;
     SaveDsr(pe, s.dest);
     for (int i = 0; i < s.source_count; ++i) SaveDsr(pe, s.src[i]);
     return {Started::kDone, cycles, true};

@@ -276,6 +276,7 @@ Step StepOne(Core& core, Pe& pe, DsdState& s) {
     result = Step::kMoved;
     if (s.op == DsdOp::kDfilt) return result;  // a data wavelet is dropped
     ++pe.count.elements;
+    if (!IsMove(s.op)) ++pe.count.arithmetic;
     WriteOne(core, pe, s.dest, Compute(s.op, core.program->fp16, v[0], v[1], v[2], s.carry), last, s.index);
     if (!s.infinite && ++s.done == s.length) {
       Finish(core, pe, s, false, true);

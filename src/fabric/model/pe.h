@@ -167,6 +167,7 @@ struct PeCounters {
   uint64_t tasks = 0;
   uint64_t instructions = 0;
   uint64_t elements = 0;      // DSD elements
+  uint64_t arithmetic = 0;    // of these, elements of operations other than moves
   uint64_t wavelets_in = 0;
   uint64_t wavelets_out = 0;
 };

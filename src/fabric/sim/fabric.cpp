@@ -245,6 +245,7 @@ Result<void> Fabric::WriteSymbol(int x, int y, const std::string& name, std::spa
 Statistics Fabric::statistics() const {
   Statistics s;
   s.cycles = impl_->now;
+  s.quiet_since = impl_->now;
   s.host_cycles = impl_->host_cycles;
   for (const auto& tile : impl_->tiles) {
     s.hops += tile->hops;
@@ -255,8 +256,11 @@ Statistics Fabric::statistics() const {
     if (pe == nullptr) continue;
     s.instructions += pe->count.instructions;
     s.elements += pe->count.elements;
+    s.arithmetic += pe->count.arithmetic;
     s.tasks += pe->count.tasks;
     s.busy_cycles += pe->count.busy;
+    s.stalled_cycles += pe->count.stalled;
+    s.quiet_since = std::max(s.quiet_since, pe->main_ready);
     s.wavelets_in += pe->count.wavelets_in;
     s.wavelets_out += pe->count.wavelets_out;
   }

@@ -3,6 +3,7 @@
 // One instance is used from one thread; it runs on `threads` host threads itself, with the same result for any number.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -25,6 +26,7 @@ struct Options {
   std::optional<uint64_t> picker_seed;   // choose at random among tasks that could run, to find programs that depend on the order
   bool check_uninitialised = true;
   uint64_t max_cycles = kNever;          // stop with an error beyond
+  std::optional<std::chrono::steady_clock::time_point> deadline;  // the same for the time that the simulation takes
   std::function<void(const std::string& line)> print;  // simprint lines, in order; null: kept in printed()
   std::optional<Backend> backend;        // who runs the main threads, with the same results; not set: BackendFromEnvironment()
   std::string trace;                     // file for a trace of the run (docs/csl/trace.md); empty: none
@@ -51,9 +53,12 @@ struct Statistics {
   uint64_t cycles = 0;
   uint64_t instructions = 0;     // scalar bytecode instructions
   uint64_t elements = 0;         // DSD elements
+  uint64_t arithmetic = 0;       // of these, elements of operations other than moves
   uint64_t hops = 0;             // wavelets over a link or ramp
   uint64_t tasks = 0;
   uint64_t busy_cycles = 0;      // sum over PEs
+  uint64_t stalled_cycles = 0;   // the same
+  uint64_t quiet_since = 0;      // last cycle in which anything moved or a PE's main thread ran
   uint64_t wavelets_in = 0;
   uint64_t wavelets_out = 0;
   uint64_t pes_touched = 0;      // PEs with any state of their own
@@ -99,6 +104,9 @@ class Fabric {
   // Over the edge of the rectangle. `control`: a bit a word, empty for none.
   Result<Ticket> SendInto(PortAddress port, std::vector<uint32_t> words, std::vector<bool> control = {});
   Result<Ticket> ReceiveFrom(PortAddress port, uint32_t count);
+  // Where the length is not known: opens the port for whatever leaves there, to be taken at any time.
+  Result<void> OpenPort(PortAddress port);
+  std::vector<uint32_t> TakeArrived(PortAddress port);
 
   // ---- running
   bool IsDone(Ticket ticket) const;

@@ -391,6 +391,26 @@ Result<Ticket> Fabric::ReceiveFrom(PortAddress port, uint32_t count) {
   return m.TicketOf(c);
 }
 
+Result<void> Fabric::OpenPort(PortAddress port) {
+  Impl& m = *impl_;
+  SZARENA_TRY_VOID(m.CheckRegion({port.x, port.y, 1, 1}));
+  SZARENA_TRY_VOID(CheckColor(port.color));
+  const uint32_t id = static_cast<uint32_t>(port.y) * m.width + static_cast<uint32_t>(port.x);
+  m.TileOf(id).ports_out.try_emplace(PortKey(id, port.side, port.color));
+  return {};
+}
+
+std::vector<uint32_t> Fabric::TakeArrived(PortAddress port) {
+  Impl& m = *impl_;
+  const uint32_t id = static_cast<uint32_t>(port.y) * m.width + static_cast<uint32_t>(port.x);
+  auto& ports = m.TileOf(id).ports_out;
+  const auto found = ports.find(PortKey(id, port.side, port.color));
+  if (found == ports.end()) return {};
+  std::deque<uint32_t> arrived;
+  arrived.swap(found->second.words);
+  return {arrived.begin(), arrived.end()};
+}
+
 bool Fabric::IsDone(Ticket ticket) const { return impl_->commands[ticket].remaining.load() == 0; }
 
 std::vector<uint32_t> Fabric::TakeOutput(Ticket ticket) { return std::move(impl_->commands[ticket].words); }

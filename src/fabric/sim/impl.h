@@ -137,6 +137,7 @@ struct Fabric::Impl {
   uint64_t host_free = 0;                               // the host link is busy until then
   uint64_t host_cycles = 0;
   bool stopped = false;
+  bool late = false;                                    // beyond Options::deadline
   std::unique_ptr<trace::Recorder> recorder;            // null: no trace
   std::vector<Trap> traps;
   std::vector<std::string> printed;

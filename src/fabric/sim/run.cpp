@@ -131,8 +131,12 @@ bool Fabric::Impl::AnyFatal() const {
 }
 
 void Fabric::Impl::RunCycles(const std::function<bool()>& done, uint64_t until) {
+  constexpr uint32_t kLookAtClock = 64;  // cycles between two looks
   AfterCycle();
+  uint32_t steps = 0;
   while (!done() && !AnyFatal()) {
+    if (options.deadline && ++steps % kLookAtClock == 0) late = late || std::chrono::steady_clock::now() > *options.deadline;
+    if (late) return;
     uint64_t next = kNever;
     for (const auto& tile : tiles) next = std::min(next, tile->wheel.Next());
     if (next == kNever) return;
@@ -155,6 +159,7 @@ Result<void> Fabric::Impl::Stopped(const std::function<bool()>& done, uint64_t u
     }
   }
   if (done()) return {};
+  if (late) return Fail(ErrorCode::kTimeout, fmt::format("the simulation took too long; it had come to cycle {}", now));
   uint64_t next = kNever;
   for (const auto& tile : tiles) next = std::min(next, tile->wheel.Next());
   if (next != kNever && next > until) {

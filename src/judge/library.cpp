@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "judge/library.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "judge/checks.h"
+#include "judge/measure.h"
+#include "judge/runner.h"
+
+namespace szarena::judge {
+namespace {
+
+class LibraryPlatform final : public Platform {
+ public:
+  LibraryPlatform(const EvaluateOptions& options, const target::Backend& backend,
+                  const sandbox::Sandbox& sandbox, int threads)
+      : options_(options), backend_(backend), sandbox_(sandbox), threads_(threads) {}
+
+  Result<std::vector<Case>> Cases(std::optional<uint64_t> hidden_seed) override {
+    SZARENA_TRY(std::vector<Case> cases, PublicCases(options_.task, threads_));
+    if (hidden_seed) {
+      SZARENA_TRY(std::vector<Case> hidden, HiddenCases(options_.task, *hidden_seed, threads_));
+      std::move(hidden.begin(), hidden.end(), std::back_inserter(cases));
+    }
+    return cases;
+  }
+
+  Result<Built> Build(const target::Candidate& candidate) override {
+    SZARENA_TRY(target::BuildResult built, backend_.build(sandbox_, candidate));
+    Built result{built.ok, fmt::format("{} bytes", built.library.size()), built.reason,
+                 Printable(built.log, built.log.size(), Lines::kAny)};
+    if (!built.ok) return result;
+    sha256_ = candidate.sha256;
+    subject_ = {&backend_, &sandbox_, &options_.task, std::move(built.library), threads_};
+    return result;
+  }
+
+  Result<RunReport> Run(target::CallKind kind, std::vector<Call>& calls,
+                        std::chrono::milliseconds call_timeout) override {
+    return RunCalls(subject_, kind, calls, call_timeout);
+  }
+
+  Result<Measurement> Measure(const std::optional<std::string>& baseline) override {
+    SZARENA_TRY(std::optional<std::string> library, BuildBaseline(baseline));
+    const Subject other{&backend_, &sandbox_, &options_.task, library.value_or(""), threads_};
+    MeasureOptions options;
+    options.trials = options_.trials;
+    options.free_format = options_.free_format;
+    return judge::Measure(subject_, library ? &other : nullptr, options);
+  }
+
+  void Describe(Verdict& verdict) const override { static_cast<void>(verdict); }
+
+ private:
+  Result<std::optional<std::string>> BuildBaseline(const std::optional<std::string>& folder) {
+    if (!folder) return std::optional<std::string>();
+    SZARENA_TRY(const target::Candidate baseline, target::ReadCandidate(*folder));
+    if (baseline.sha256 == sha256_) return std::optional(subject_.library);
+    // A session compares many candidates with the same baseline: built once in a process.
+    static std::mutex mutex;
+    static std::map<std::pair<std::string, std::string>, std::string> built_before;
+    const std::pair key(options_.target, baseline.sha256);
+    const std::lock_guard lock(mutex);
+    if (const auto found = built_before.find(key); found != built_before.end())
+      return std::optional(found->second);
+    SZARENA_TRY(target::BuildResult built, backend_.build(sandbox_, baseline));
+    if (!built.ok)
+      return Fail(ErrorCode::kInternal,
+                  "the baseline '" + *folder + "' does not build: " + built.reason);
+    built_before[key] = built.library;
+    return std::optional(std::move(built.library));
+  }
+
+  const EvaluateOptions& options_;
+  const target::Backend& backend_;
+  const sandbox::Sandbox& sandbox_;
+  int threads_;
+  std::string sha256_;
+  Subject subject_;
+};
+
+}  // namespace
+
+std::unique_ptr<Platform> MakeLibraryPlatform(const EvaluateOptions& options,
+                                              const target::Backend& backend,
+                                              const sandbox::Sandbox& sandbox, int threads) {
+  return std::make_unique<LibraryPlatform>(options, backend, sandbox, threads);
+}
+
+}  // namespace szarena::judge

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: Apache-2.0
+// The wafer driver: compiles a candidate's CSL, or runs compiled programs on the simulated fabric.
+// It runs in the sandbox because what it reads was written by somebody else; its code is ours, so
+// that its cycle counts are the simulator's.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bytecode/image.h"
+#include "csl/driver/driver.h"
+#include "csl/driver/options.h"
+#include "fabric/model/trap.h"
+#include "fabric/sim/fabric.h"
+#include "target/cerebras/job.h"
+
+namespace szarena::target::cerebras {
+namespace {
+
+using bytecode::Direction;
+using Clock = std::chrono::steady_clock;
+
+[[noreturn]] void Die(const std::string& what) {
+  fmt::print(stderr, "driver: {}\n", what);
+  std::exit(120);  // NOLINT(concurrency-mt-unsafe)
+}
+
+std::span<std::byte> Map(int fd, int protection) {
+  struct stat info = {};
+  if (fstat(fd, &info) < 0) Die("memory is missing");
+  const auto size = static_cast<size_t>(info.st_size);
+  void* base = mmap(nullptr, size, protection, MAP_SHARED, fd, 0);
+  if (base == MAP_FAILED) Die("cannot map memory");
+  return {static_cast<std::byte*>(base), size};
+}
+
+double Since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// ---------------------------------------------------------------- compile
+int Compile(const std::vector<std::string>& arguments) {
+  const std::span<std::byte> memory = Map(kOutputFd, PROT_READ | PROT_WRITE);
+  auto options = csl::ParseOptions(arguments);
+  if (!options) Die(options.error().ToString());
+  const csl::Outcome outcome = csl::Compile(*options, {});
+  CompileAnswer answer;
+  std::string messages = outcome.messages + outcome.printed;
+  std::vector<uint8_t> image;
+  std::string memory_text;
+  if (outcome.program) {
+    image = bytecode::ToBytes(*outcome.program);
+    answer.classes = static_cast<uint32_t>(outcome.program->classes.size());
+    for (const auto& code : outcome.program->classes) {
+      uint64_t total = 0;
+      for (const auto& item : code.memory) total += item.bytes;
+      if (total <= answer.memory_bytes) continue;
+      answer.memory_bytes = total;
+      memory_text = fmt::format("{}: {} of {} bytes\n", code.name, total, bytecode::kSramBytes);
+      for (const auto& item : code.memory)
+        memory_text += fmt::format("  {:6} {} ({})\n", item.bytes, item.name, item.what);
+    }
+    if (memory_text.size() > kMessageBytes) memory_text.resize(kMessageBytes);
+  }
+  const size_t room = memory.size() - sizeof answer - 8;
+  if (messages.size() > room / 4) messages.resize(room / 4);
+  const size_t image_at = (sizeof answer + messages.size() + 7) / 8 * 8;
+  if (image_at + image.size() + memory_text.size() > memory.size())
+    Die("the compiled program is too large");
+  std::memcpy(memory.data() + sizeof answer, messages.data(), messages.size());
+  std::copy(image.begin(), image.end(), reinterpret_cast<uint8_t*>(memory.data()) + image_at);
+  std::memcpy(memory.data() + image_at + image.size(), memory_text.data(), memory_text.size());
+  answer.ok = outcome.program ? 1 : 0;
+  answer.message_bytes = messages.size();
+  answer.image_bytes = image.size();
+  answer.memory_text_bytes = static_cast<uint32_t>(memory_text.size());
+  answer.done = 1;
+  std::memcpy(memory.data(), &answer, sizeof answer);
+  return 0;
+}
+
+// ---------------------------------------------------------------- run
+uint32_t PoisonWord(const JobCall& call, uint64_t index) {
+  uint64_t x = call.poison_seed + index * 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  const auto word = static_cast<uint32_t>(x >> 32);
+  return call.poison_inverted != 0 ? ~word : word;
+}
+
+class Run {
+ public:
+  Run(std::shared_ptr<const bytecode::Program> program, const Job& job, const JobCall& call,
+      std::span<const std::byte> input, std::span<std::byte> output, JobAnswer& answer)
+      : program_(std::move(program)),
+        job_(job),
+        call_(call),
+        input_(input),
+        output_(output),
+        answer_(answer) {}
+
+  void Go() {
+    answer_.state = CallState::kRunning;
+    const Result<void> status = call_.streaming != 0 ? Streaming() : Resident();
+    if (machine_) Report();
+    if (!status) {
+      // What fails before the launch is a program that the host cannot use.
+      answer_.state = launched_ ? CallState::kFailed : CallState::kBadProgram;
+      answer_.limit_exceeded = status.error().code == ErrorCode::kTimeout ? 1 : 0;
+      Put(answer_.message, status.error().message);
+    } else {
+      answer_.state = CallState::kDone;
+    }
+    rusage usage = {};
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+      answer_.peak_memory_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+  }
+
+ private:
+  static void Put(char (&to)[kMessageBytes], const std::string& text) {
+    const size_t size = std::min<size_t>(text.size(), kMessageBytes - 1);
+    std::memcpy(to, text.data(), size);
+    to[size] = 0;
+  }
+  std::span<const uint32_t> Words(uint64_t offset, uint64_t count) const {
+    if (offset % 4 != 0 || offset > input_.size() || count > (input_.size() - offset) / 4)
+      Die("a job reaches outside of its memory");
+    return {reinterpret_cast<const uint32_t*>(input_.data() + offset), count};
+  }
+  // More than any count.
+  uint32_t CountPoison(uint32_t pe) const {
+    return PoisonWord(call_, uint64_t{pe} << 32) | 0x80000000u;
+  }
+  fabric::Rect All() const { return {0, 0, program_->width, program_->height}; }
+  uint32_t Pes() const {
+    return static_cast<uint32_t>(program_->width) * static_cast<uint32_t>(program_->height);
+  }
+
+  Result<void> Load() {
+    const auto begin = Clock::now();
+    fabric::Options options;
+    options.threads = static_cast<int>(job_.threads);
+    options.check_uninitialised = job_.check_uninitialised != 0;
+    options.max_cycles = call_.max_cycles;
+    options.deadline = begin + std::chrono::duration_cast<Clock::duration>(
+                                   std::chrono::duration<double>(call_.max_seconds));
+    options.print = [](const std::string&) {};
+    SZARENA_TRY(machine_, fabric::Fabric::Create(program_, options));
+    answer_.load_seconds = Since(begin);
+    answer_.pes = Pes();
+    return {};
+  }
+
+  // The export's id; the array behind it has room for `words` on every PE that exports it.
+  Result<uint32_t> Symbol(const std::string& name, uint32_t words) {
+    const auto bad = [](const std::string& why) { return Fail(ErrorCode::kInvalidArgument, why); };
+    const Result<uint32_t> id = machine_->ExportId(name);
+    if (!id) return bad(fmt::format("the program does not export '{}'", name));
+    const bytecode::Export& exported = program_->exports[*id];
+    if (exported.kind != bytecode::ExportKind::kVariable || exported.elem_size != 4) {
+      return bad(fmt::format("'{}' is exported as '{}', 32-bit values behind a pointer are wanted",
+                             name, exported.type));
+    }
+    for (const bytecode::CodeClass& code : program_->classes) {
+      const bytecode::ExportBinding* found = nullptr;
+      for (const auto& binding : code.exports) {
+        if (binding.export_id == *id) found = &binding;
+      }
+      if (found == nullptr)
+        return bad(
+            fmt::format("the PEs of '{}' do not export '{}': every PE has to", code.name, name));
+      if (found->target_bytes != 0 && found->target_bytes < uint64_t{words} * 4) {
+        return bad(fmt::format("'{}' of '{}' has {} bytes, the contract wants {}", name, code.name,
+                               found->target_bytes, words * 4));
+      }
+    }
+    return *id;
+  }
+  Result<uint32_t> Function() {
+    const std::string name = call_.function;
+    const Result<uint32_t> id = machine_->ExportId(name);
+    if (!id || program_->exports[*id].kind != bytecode::ExportKind::kFunction ||
+        !program_->exports[*id].params.empty()) {
+      return Fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format("the program does not export a function '{}' without parameters", name));
+    }
+    return *id;
+  }
+
+  Result<void> CopyIn(uint32_t id, uint32_t count, std::vector<uint32_t> words) {
+    answer_.bytes_in += words.size() * 4;
+    SZARENA_TRY(last_, machine_->CopyIn(id, All(), 32, count, std::move(words)));
+    return {};
+  }
+  Result<std::vector<uint32_t>> CopyOut(uint32_t id, uint32_t count) {
+    SZARENA_TRY(const fabric::Ticket ticket, machine_->CopyOut(id, All(), 32, count));
+    SZARENA_TRY_VOID(machine_->RunUntil(ticket));
+    std::vector<uint32_t> words = machine_->TakeOutput(ticket);
+    answer_.bytes_out += words.size() * 4;
+    return words;
+  }
+  // The symbols that both variants set, on every PE.
+  Result<void> SetCommon(const char* n_name, const std::vector<uint32_t>& n_of_pe) {
+    SZARENA_TRY(n_id_, Symbol(n_name, 1));
+    SZARENA_TRY(eb_id_, Symbol("eb_f32", 1));
+    SZARENA_TRY(exponent_id_, Symbol("eb_exponent", 1));
+    SZARENA_TRY_VOID(CopyIn(n_id_, 1, n_of_pe));
+    SZARENA_TRY_VOID(CopyIn(eb_id_, 1, std::vector<uint32_t>(Pes(), call_.eb_bits)));
+    return CopyIn(exponent_id_, 1,
+                  std::vector<uint32_t>(Pes(), static_cast<uint32_t>(call_.eb_exponent)));
+  }
+  Result<void> CheckCommon(const std::vector<uint32_t>& n_of_pe) {
+    const uint64_t bytes_out = answer_.bytes_out;
+    SZARENA_TRY(const std::vector<uint32_t> n, CopyOut(n_id_, 1));
+    SZARENA_TRY(const std::vector<uint32_t> eb, CopyOut(eb_id_, 1));
+    SZARENA_TRY(const std::vector<uint32_t> exponent, CopyOut(exponent_id_, 1));
+    answer_.bytes_out = bytes_out;  // a check, no part of the work
+    for (uint32_t pe = 0; pe < Pes(); ++pe) {
+      if (n[pe] == n_of_pe[pe] && eb[pe] == call_.eb_bits &&
+          exponent[pe] == static_cast<uint32_t>(call_.eb_exponent))
+        continue;
+      answer_.changed_symbol = pe + 1;
+      break;
+    }
+    return {};
+  }
+
+  Result<void> Resident() {
+    SZARENA_TRY_VOID(Load());
+    const std::span<const uint32_t> n_local = Words(call_.n_offset, Pes());
+    const std::span<const uint32_t> counts = Words(call_.counts_offset, Pes());
+    const bool forward = call_.forward != 0;
+    SZARENA_TRY(const uint32_t function, Function());
+    SZARENA_TRY(const uint32_t in, Symbol(forward ? "input" : "in_words", call_.in_capacity));
+    SZARENA_TRY(const uint32_t out,
+                Symbol(forward ? "output_words" : "output", call_.out_capacity));
+    const char* const count_name = forward ? "output_word_count" : "in_word_count";
+    SZARENA_TRY(const uint32_t count_id, Symbol(count_name, 1));
+    const std::vector<uint32_t> n(n_local.begin(), n_local.end());
+    // Output first: a program may let it share memory with the input.
+    {
+      std::vector<uint32_t> poison(size_t{Pes()} * call_.out_capacity);
+      for (size_t i = 0; i < poison.size(); ++i) poison[i] = PoisonWord(call_, ~i);
+      SZARENA_TRY_VOID(CopyIn(out, call_.out_capacity, std::move(poison)));
+      answer_.bytes_in = 0;  // no part of the work
+    }
+    {
+      std::vector<uint32_t> data(size_t{Pes()} * call_.in_capacity);
+      uint64_t at = 0;
+      for (uint64_t pe = 0; pe < Pes(); ++pe) at += counts[pe];
+      const std::span<const uint32_t> words = Words(call_.data_offset, at);
+      at = 0;
+      for (uint64_t pe = 0; pe < Pes(); ++pe) {
+        if (counts[pe] > call_.in_capacity) Die("a job has more words than a PE has room for");
+        uint32_t* to = data.data() + pe * call_.in_capacity;
+        std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(at), counts[pe], to);
+        for (uint64_t k = counts[pe]; k < call_.in_capacity; ++k)
+          to[k] = PoisonWord(call_, pe * call_.in_capacity + k);
+        at += counts[pe];
+      }
+      SZARENA_TRY_VOID(CopyIn(in, call_.in_capacity, std::move(data)));
+    }
+    if (forward) {
+      std::vector<uint32_t> poison(Pes());
+      for (uint32_t pe = 0; pe < Pes(); ++pe) poison[pe] = CountPoison(pe);
+      SZARENA_TRY_VOID(CopyIn(count_id, 1, std::move(poison)));
+      answer_.bytes_in -= uint64_t{Pes()} * 4;
+    } else {
+      SZARENA_TRY_VOID(CopyIn(count_id, 1, {counts.begin(), counts.end()}));
+    }
+    SZARENA_TRY_VOID(SetCommon("n_local", n));
+    SZARENA_TRY_VOID(machine_->RunUntil(last_));
+    answer_.copy_in_cycles = machine_->now();
+    const auto begin = Clock::now();
+    SZARENA_TRY(const fabric::Ticket launch, machine_->Launch(function, {}));
+    launched_ = true;
+    const Result<void> ran = machine_->RunUntilIdle();
+    answer_.run_seconds = Since(begin);
+    Measure(machine_->SpanOf(launch).begin);
+    SZARENA_TRY_VOID(ran);
+    const uint64_t before = machine_->statistics().host_cycles;
+    std::vector<uint32_t> got_counts = n;
+    if (forward) {
+      SZARENA_TRY(got_counts, CopyOut(count_id, 1));
+    }
+    uint32_t most = 0;
+    for (uint32_t pe = 0; pe < Pes(); ++pe) {
+      if (got_counts[pe] > call_.out_capacity) {
+        answer_.count_fault = pe + 1;
+        const uint32_t x = pe % static_cast<uint32_t>(program_->width);
+        const uint32_t y = pe / static_cast<uint32_t>(program_->width);
+        Put(answer_.message,
+            got_counts[pe] == CountPoison(pe)
+                ? fmt::format("{} was never written on PE ({}, {})", count_name, x, y)
+                : fmt::format("{} is {} on PE ({}, {}), {} words are the room there", count_name,
+                              got_counts[pe], x, y, call_.out_capacity));
+        return {};
+      }
+      most = std::max(most, got_counts[pe]);
+    }
+    std::vector<uint32_t> got;
+    if (most > 0) {
+      SZARENA_TRY(got, CopyOut(out, most));
+    }
+    answer_.copy_out_cycles = machine_->statistics().host_cycles - before;
+    Answer to(*this, Pes());
+    for (uint64_t pe = 0; pe < Pes(); ++pe) to.Add({got.data() + pe * most, got_counts[pe]});
+    return CheckCommon(n);
+  }
+
+  Result<void> Streaming() {
+    SZARENA_TRY_VOID(Load());
+    const auto rows = static_cast<uint32_t>(program_->height);
+    const int last_x = program_->width - 1;
+    const std::span<const uint32_t> n_row = Words(call_.n_offset, rows);
+    const std::span<const uint32_t> counts = Words(call_.counts_offset, rows);
+    uint64_t total = 0;
+    for (const uint32_t count : counts) total += count;
+    const std::span<const uint32_t> data = Words(call_.data_offset, total);
+    SZARENA_TRY(const uint32_t function, Function());
+    std::vector<uint32_t> n;
+    for (const uint32_t row : n_row) n.insert(n.end(), static_cast<size_t>(program_->width), row);
+    SZARENA_TRY_VOID(SetCommon("n_row", n));
+    SZARENA_TRY_VOID(machine_->RunUntil(last_));
+    answer_.copy_in_cycles = machine_->now();
+    SZARENA_TRY(const fabric::Ticket launch, machine_->Launch(function, {}));
+    launched_ = true;
+    SZARENA_TRY_VOID(machine_->RunUntil(launch));
+    for (uint32_t y = 0; y < rows; ++y) SZARENA_TRY_VOID(machine_->OpenPort(Out(last_x, y)));
+    uint64_t begin_cycle = machine_->now();
+    const auto begin = Clock::now();
+    uint64_t at = 0;
+    for (uint32_t y = 0; y < rows; ++y) {
+      const std::span<const uint32_t> words = data.subspan(at, counts[y]);
+      SZARENA_TRY(const fabric::Ticket sent,
+                  machine_->SendInto({0, static_cast<int>(y), Direction::kWest,
+                                      static_cast<uint8_t>(call_.in_color)},
+                                     {words.begin(), words.end()}));
+      if (y == 0 || counts[y] > 0) begin_cycle = machine_->SpanOf(sent).begin;
+      at += counts[y];
+    }
+    answer_.bytes_in = total * 4;
+    const Result<void> ran = machine_->RunUntilIdle();
+    answer_.run_seconds = Since(begin);
+    Measure(std::min(begin_cycle, machine_->now()));
+    Answer to(*this, rows);
+    for (uint32_t y = 0; y < rows; ++y) {
+      const std::vector<uint32_t> words = machine_->TakeArrived(Out(last_x, y));
+      answer_.bytes_out += words.size() * 4;
+      to.Add(words);
+    }
+    SZARENA_TRY_VOID(ran);
+    return CheckCommon(n);
+  }
+  fabric::PortAddress Out(int x, uint32_t y) const {
+    return {x, static_cast<int>(y), Direction::kEast, static_cast<uint8_t>(call_.out_color)};
+  }
+
+  // Writes the parts' counts and words behind one another.
+  class Answer {
+   public:
+    Answer(const Run& run, uint32_t parts) {
+      const JobCall& call = run.call_;
+      const uint64_t bytes = (uint64_t{parts} + call.answer_words) * 4;
+      if (call.answer_offset % 4 != 0 || call.answer_offset > run.output_.size() ||
+          bytes > run.output_.size() - call.answer_offset) {
+        Die("an answer reaches outside of its memory");
+      }
+      count_ = reinterpret_cast<uint32_t*>(run.output_.data() + call.answer_offset);
+      to_ = count_ + parts;
+      room_ = call.answer_words;
+    }
+    // What has no room is counted and not kept.
+    void Add(std::span<const uint32_t> words) {
+      *count_++ = static_cast<uint32_t>(words.size());
+      const uint64_t kept = std::min<uint64_t>(words.size(), room_);
+      to_ = std::copy_n(words.begin(), kept, to_);
+      room_ -= kept;
+    }
+
+   private:
+    uint32_t* count_;
+    uint32_t* to_;
+    uint64_t room_;
+  };
+
+  void Measure(uint64_t begin_cycle) {
+    const fabric::Statistics all = machine_->statistics();
+    const uint64_t span = all.quiet_since >= begin_cycle ? all.quiet_since - begin_cycle + 1 : 0;
+    answer_.launch_cycles = span;
+    answer_.busy_cycles = all.busy_cycles;
+    answer_.stalled_cycles = all.stalled_cycles;
+    answer_.scalar_instructions = all.instructions;
+    answer_.vector_elements = all.elements;
+    answer_.vector_arithmetic = all.arithmetic;
+    answer_.wavelets = all.hops;
+    answer_.memory_pages = all.pages;
+    const uint64_t everything = span * Pes();
+    answer_.idle_cycles = everything - std::min(everything, all.busy_cycles + all.stalled_cycles);
+    std::vector<uint64_t> work;
+    work.reserve(Pes());
+    for (int y = 0; y < program_->height; ++y) {
+      for (int x = 0; x < program_->width; ++x) {
+        const fabric::PeCounters count = machine_->StatisticsOf(x, y).count;
+        work.push_back(count.instructions + count.elements + count.wavelets_in +
+                       count.wavelets_out);
+        answer_.total_work += work.back();
+        answer_.largest_work = std::max(answer_.largest_work, work.back());
+      }
+    }
+    for (const uint64_t w : work)
+      answer_.pes_active += w > 0 && w * 10 >= answer_.largest_work ? 1 : 0;
+  }
+
+  void Report() {
+    machine_->Stop();
+    std::string text;
+    for (const fabric::Trap& trap : machine_->traps()) {
+      if (trap.kind == fabric::TrapKind::kIndexOutOfBounds ||
+          trap.kind == fabric::TrapKind::kDsdOutOfBounds ||
+          trap.kind == fabric::TrapKind::kHostOverread ||
+          trap.kind == fabric::TrapKind::kHostRange) {
+        ++answer_.bounds_traps;
+      }
+      text += trap.ToString() + "\n";
+    }
+    Put(answer_.traps, text);
+  }
+
+  std::shared_ptr<const bytecode::Program> program_;
+  const Job& job_;
+  const JobCall& call_;
+  std::span<const std::byte> input_;
+  std::span<std::byte> output_;
+  JobAnswer& answer_;
+  std::unique_ptr<fabric::Fabric> machine_;
+  fabric::Ticket last_ = 0;
+  uint32_t n_id_ = 0;
+  uint32_t eb_id_ = 0;
+  uint32_t exponent_id_ = 0;
+  bool launched_ = false;
+};
+
+int RunAll() {
+  const std::span<std::byte> input = Map(kInputFd, PROT_READ);
+  const std::span<std::byte> output = Map(kOutputFd, PROT_READ | PROT_WRITE);
+  const Job& job = *reinterpret_cast<const Job*>(input.data());
+  std::vector<std::shared_ptr<const bytecode::Program>> programs;
+  for (uint32_t i = 0; i < job.program_count; ++i) {
+    auto program =
+        bytecode::FromBytes({reinterpret_cast<const uint8_t*>(input.data()) + job.program_offset[i],
+                             job.program_bytes[i]});
+    if (!program) Die(program.error().ToString());
+    programs.push_back(std::make_shared<const bytecode::Program>(*std::move(program)));
+  }
+  auto* answers = reinterpret_cast<JobAnswer*>(output.data());
+  for (uint32_t i = 0; i < job.call_count; ++i) {
+    Run(programs.at(job.calls[i].program), job, job.calls[i], input, output, answers[i]).Go();
+    // A program that hangs or dies once does so again: the rest would only take time.
+    if (answers[i].state == CallState::kBadProgram || answers[i].limit_exceeded != 0) break;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace szarena::target::cerebras
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments.empty()) return 2;
+  if (arguments[0] == "compile")
+    return szarena::target::cerebras::Compile({arguments.begin() + 1, arguments.end()});
+  return arguments[0] == "run" ? szarena::target::cerebras::RunAll() : 2;
+}
