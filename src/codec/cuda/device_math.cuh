@@ -14,6 +14,11 @@ __device__ __forceinline__ float Sub(float a, float b) { return __fsub_rn(a, b);
 __device__ __forceinline__ double Sub(double a, double b) { return __dsub_rn(a, b); }
 __device__ __forceinline__ float Abs(float a) { return fabsf(a); }
 __device__ __forceinline__ double Abs(double a) { return fabs(a); }
+// The smaller and the larger; a NaN loses against a number.
+__device__ __forceinline__ float Min(float a, float b) { return fminf(a, b); }
+__device__ __forceinline__ double Min(double a, double b) { return fmin(a, b); }
+__device__ __forceinline__ float Max(float a, float b) { return fmaxf(a, b); }
+__device__ __forceinline__ double Max(double a, double b) { return fmax(a, b); }
 __device__ __forceinline__ int32_t TruncToInt(float a) { return __float2int_rz(a); }    // saturates, NaN gives 0
 __device__ __forceinline__ int32_t TruncToInt(double a) { return __double2int_rz(a); }
 template <class T>

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "codec/cuda/warp.cuh"
 #include "codec/cuda/workspace.h"
 
 namespace szarena::codec::cuda {
@@ -25,16 +26,6 @@ __device__ __forceinline__ void StoreState(unsigned long long* at, unsigned long
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(word) : "memory");
 }
 
-__device__ __forceinline__ unsigned int ReduceAdd(unsigned int value) {
-#if __CUDA_ARCH__ >= 800
-  return __reduce_add_sync(0xffffffffu, value);
-#else
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(0xffffffffu, value, step);
-  return value;
-#endif
-}
-
 // How long a walk waits before it starts, and between looks, in nanoseconds: words that are looked at before they are there
 // cost everybody bandwidth at the few cache lines in use. Found by trying.
 constexpr unsigned int kBeforeWalk = 1000;
@@ -46,10 +37,10 @@ __device__ __forceinline__ void PublishSum(ScanState state, unsigned int tile, u
 }
 
 // Called by all 32 lanes of one warp after PublishSum: returns the sum of all tiles before `tile`, and makes the sum up to
-// it known. Status and value share a word, so no fence is needed. A tile's own sum must be below 2^27.
+// it known. Status and value share a word, so no fence is needed. A tile's own sum must be below 2^27 (kWide: 2^32).
 // `meanwhile` runs once, while the first words travel. One warp walks alone, so every instruction here is waited for:
 // wider windows were tried and are slower.
-template <class Meanwhile>
+template <bool kWide = false, class Meanwhile>
 __device__ __forceinline__ unsigned long long ScanTile(ScanState state, unsigned int tile, unsigned int sum, Meanwhile&& meanwhile) {
   const unsigned int lane = threadIdx.x % 32;
   meanwhile();
@@ -72,7 +63,12 @@ __device__ __forceinline__ unsigned long long ScanTile(ScanState state, unsigned
       __nanosleep(kBetweenLooks);
       if ((missing >> lane & 1u) != 0) word = LoadState(at);
     }
-    before += ReduceAdd((near >> lane & 1u) != 0 ? static_cast<unsigned int>(word) : 0);
+    const unsigned int of_tile = (near >> lane & 1u) != 0 ? static_cast<unsigned int>(word) : 0;
+    if constexpr (kWide) {
+      before += ReduceAdd(of_tile & 0xffffu) + (static_cast<unsigned long long>(ReduceAdd(of_tile >> 16)) << 16);
+    } else {
+      before += ReduceAdd(of_tile);
+    }
     if (with_prefix != 0) {
       before += __shfl_sync(0xffffffffu, word, __ffs(with_prefix) - 1) & kScanValue;
       break;

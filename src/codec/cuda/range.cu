@@ -84,9 +84,10 @@ __global__ void __launch_bounds__(kRangeThreads) RangeKernel(const T* values, ui
   const uint64_t tail = head + vectors * kEach;
   if (thread < count - tail) extent.Add(values[tail + thread]);
   const uint4* data = reinterpret_cast<const uint4*>(values + head);
+  // From the end to the front, so that the front is still in the cache when the values are read for compression.
 #pragma unroll 4
   for (uint64_t v = thread; v < vectors; v += threads) {
-    const uint4 bits = __ldg(data + v);
+    const uint4 bits = __ldg(data + (vectors - 1 - v));
     if constexpr (sizeof(T) == 4) {
       extent.Add(__uint_as_float(bits.x));
       extent.Add(__uint_as_float(bits.y));

@@ -10,8 +10,10 @@
 #include "codec/cuda/bit_planes.cuh"
 #include "codec/cuda/range.cuh"
 #include "codec/cuda/launch.cuh"
+#include "codec/cuda/rows.cuh"
 #include "codec/cuda/szp_tile.cuh"
 #include "codec/cuda/tile_io.cuh"
+#include "codec/cuda/tile_walk.cuh"
 #include "codec/cuda/workspace.h"
 #include "codec/szp/format.h"
 
@@ -39,37 +41,6 @@ struct Coded {
   uint32_t rate_byte;
   uint32_t size;        // bytes of payload
 };
-
-// Starts loading a region; values past the end are not touched (their rows keep what is there).
-template <class T, bool kAligned>
-__device__ __forceinline__ void LoadRegion(unsigned char* region, const CompressArgs& args, uint64_t first_block) {
-  using S = Tile<T>;
-  const uint32_t lane = threadIdx.x % 32;
-  const unsigned char* from = args.values + first_block * S::kRowBytes;
-  if ((first_block + kBlocksPerRegion) * kBlockValues <= args.count) {
-    if constexpr (kAligned) {
-#pragma unroll
-      for (uint32_t j = 0; j < S::kPieces; ++j) {
-        const uint32_t piece = j * 32 + lane;
-        CopyAsync<16>(region + piece / S::kPieces * S::kRowStride + piece % S::kPieces * 16, from + piece * 16);
-      }
-    } else {
-      for (uint32_t j = 0; j < kBlockValues; ++j) {
-        CopyAsync<sizeof(T)>(region + j * S::kRowStride + lane * sizeof(T), from + (j * 32 + lane) * sizeof(T));
-      }
-    }
-  } else {
-    for (uint32_t j = 0; j < kBlockValues; ++j) {
-      const uint64_t index = (first_block + j) * kBlockValues + lane;
-      T* to = reinterpret_cast<T*>(region + j * S::kRowStride + lane * sizeof(T));
-      if (index < args.count) {
-        CopyAsync<sizeof(T)>(to, args.values + index * sizeof(T));
-      } else {
-        *to = T(0);
-      }
-    }
-  }
-}
 
 // Quantises a row. `exact` makes every check of the reference; otherwise the bound is only checked where it is clearly
 // held, the size of q not at all, and the result says whether the row has to be done again.
@@ -299,100 +270,50 @@ __device__ __forceinline__ uint32_t EncodeRegion(unsigned char* region, const Co
   return region_size;
 }
 
-// Step i of a thread block: the workers load and encode tile i, then store tile i - 1, whose place the scanner has found
-// meanwhile. A tile's ticket is taken only when its loads can start: every later tile waits for it to be encoded.
-struct CompressShared {
-  uint32_t tile[2];                    // by step
-  uint32_t region_size[2][16];          // by step: written by the workers
-  unsigned long long region_at[2][16];  // by step: places in the payload area, written by the scanner
-};
-constexpr uint32_t kSizesReady = 1;  // two barriers each, by step
-constexpr uint32_t kTicketReady = 3;
-constexpr uint32_t kPlacesReady = 5;
-
-template <class T>
-__device__ __forceinline__ void ScanTiles(CompressShared& shared, const CompressArgs& args) {
-  using S = Tile<T>;
-  const uint32_t lane = threadIdx.x % 32;
-  uint32_t tile = shared.tile[0];
-  for (uint32_t step = 0; tile < args.tiles; ++step) {
-    Wait(kSizesReady + step % 2, S::kThreads);
-    const uint32_t size = lane < S::kWarps ? shared.region_size[step % 2][lane] : 0;
-    const uint32_t total = ReduceAdd(size);
-    PublishSum(args.scan, tile, total);
-    uint32_t next_tile = lane == 0 ? atomicAdd(args.scan.ticket, 1u) : 0;
-    uint32_t unused = 0;
-    const uint32_t before = WarpExclusiveSum(size, unused);
-    const unsigned long long base = ScanTile(args.scan, tile, total, [&] {
-      if (lane == 0) shared.tile[(step + 1) % 2] = next_tile;
-      __syncwarp();
-      Arrive(kTicketReady + step % 2, S::kThreads);
-      next_tile = __shfl_sync(0xffffffffu, next_tile, 0);
-      __nanosleep(kBeforeWalk);
-    });
-    if (lane < S::kWarps) shared.region_at[step % 2][lane] = base + before;
-    if (lane == 0 && tile == args.tiles - 1) {
-      args.result->size = args.rate_bytes + base + total;
-      args.result->status = DeviceStatus::kOk;
-    }
-    __syncwarp();
-    Arrive(kPlacesReady + step % 2, S::kThreads);
-    tile = next_tile;
-  }
-}
-
 template <class T, szp::Mode mode, bool kAligned>
-__global__ void __launch_bounds__(Tile<T>::kThreads, sizeof(T) == 4 ? 2 : 3) CompressKernel(const CompressArgs args) {
+__global__ void __launch_bounds__(32 * (Tile<T>::kWorkers + 1), Tile<T>::kResident) CompressKernel(const CompressArgs args) {
   using S = Tile<T>;
   extern __shared__ __align__(16) unsigned char buffers[];
-  __shared__ CompressShared shared;
-  const uint32_t warp = threadIdx.x / 32;
-  const uint32_t lane = threadIdx.x % 32;
-  if (threadIdx.x == 0) shared.tile[0] = atomicAdd(args.scan.ticket, 1u);
-  __syncthreads();
-  if (warp == S::kWarps) {
-    ScanTiles<T>(shared, args);
-    return;
-  }
-  unsigned char* region = buffers + warp * S::kRegionBytes;
-  unsigned char* other_region = region + S::kTileBytes;
+  __shared__ WalkShared shared;
   const Bound bound = args.device_bound != nullptr ? *args.device_bound : args.bound;
-  uint32_t stored_size = 0;
-  const auto store = [&](uint32_t step, const unsigned char* from) {
-    Wait(kPlacesReady + step % 2, S::kThreads);
-    StoreBytes(args.payload + args.rate_bytes + shared.region_at[step % 2][warp], from, stored_size);
-    __syncwarp();
-  };
-  uint32_t step = 0;
-  for (uint32_t tile = shared.tile[0]; tile < args.tiles; ++step) {
-    const uint64_t first_block = static_cast<uint64_t>(tile) * S::kBlocks + warp * kBlocksPerRegion;
-    LoadRegion<T, kAligned>(region, args, first_block);
+  const uint32_t workers = blockDim.x / 32 - 1;
+  const auto encode = [&](uint32_t tile, uint32_t warp, unsigned char* region) {
+    const uint64_t first_block = (static_cast<uint64_t>(tile) * workers + warp) * kBlocksPerRegion;
+    LoadRows<T, S::kRowBytes, kAligned>(region, args.values, args.count, first_block * kBlockValues);
     CommitCopies();
     WaitCopies<0>();
     __syncwarp();
     const uint32_t size = EncodeRegion<T, mode>(region, args, bound, first_block);
-    if (lane == 0) shared.region_size[step % 2][warp] = size;
-    __syncwarp();
-    Arrive(kSizesReady + step % 2, S::kThreads);
-    if (step > 0) store(step - 1, other_region);
     if (tile == args.tiles - 1) {
-      for (uint64_t b = (static_cast<uint64_t>(tile) + 1) * S::kBlocks + threadIdx.x; b < args.rate_bytes; b += 32 * S::kWarps) args.payload[b] = 0;
+      const uint64_t end = (static_cast<uint64_t>(tile) + 1) * workers * kBlocksPerRegion;
+      for (uint64_t b = end + threadIdx.x; b < args.rate_bytes; b += 32 * workers) args.payload[b] = 0;
     }
-    stored_size = size;
-    unsigned char* swap = region;
-    region = other_region;
-    other_region = swap;
-    Wait(kTicketReady + step % 2, S::kThreads);
-    tile = shared.tile[(step + 1) % 2];
-  }
-  if (step > 0) store(step - 1, other_region);
+    return size;
+  };
+  const auto store = [&](unsigned long long at, const unsigned char* region, uint32_t size) {
+    StoreBytes(args.payload + args.rate_bytes + at, region, size);
+  };
+  const auto finish = [&](unsigned long long bytes) {
+    args.result->size = args.rate_bytes + bytes;
+    args.result->offset = 0;
+    args.result->status = DeviceStatus::kOk;
+  };
+  WalkTiles(shared, buffers, S::kRegionBytes, args.scan, args.tiles, encode, store, [](uint32_t, uint32_t) {}, finish);
+}
+
+// Worker warps of a thread block on this device; 0: none fits.
+template <class T>
+uint32_t Workers() {
+  return WarpsThatFit(2 * Tile<T>::kRegionBytes, Tile<T>::kWorkers, Tile<T>::kResident);
 }
 
 template <class T, szp::Mode mode>
 LaunchStatus Launch(const CompressArgs& args, cudaStream_t stream) {
+  using S = Tile<T>;
   const bool aligned = reinterpret_cast<uintptr_t>(args.values) % 16 == 0;
-  return LaunchResident(aligned ? CompressKernel<T, mode, true> : CompressKernel<T, mode, false>, args, args.tiles, Tile<T>::kThreads,
-                        2 * Tile<T>::kTileBytes, stream);
+  const auto kernel = aligned ? CompressKernel<T, mode, true> : CompressKernel<T, mode, false>;
+  const uint32_t workers = Workers<T>();
+  return LaunchResident(kernel, args, args.tiles, 32 * (workers + 1), workers * 2 * S::kRegionBytes, stream);
 }
 
 template <class T>
@@ -407,9 +328,9 @@ LaunchStatus LaunchMode(const CompressArgs& args, szp::Mode mode, cudaStream_t s
 
 }  // namespace
 
-uint64_t SzpWorkspaceBytes(uint64_t count, DType dtype, const szp::Params& params) {
-  const uint64_t compress = dtype == DType::kF32 ? WorkspaceBytes(TileCount<float>(count)) : WorkspaceBytes(TileCount<double>(count));
-  return std::max(compress, SzpDecompressWorkspaceBytes(count, params));
+uint64_t SzpWorkspaceBytes(uint64_t count, DType, const szp::Params& params) {
+  // Room for tiles of one region each, the least that any device takes.
+  return std::max(WorkspaceBytes(RegionCount<float>(count)), SzpDecompressWorkspaceBytes(count, params));
 }
 
 LaunchStatus SzpCompress(const void* values, uint64_t count, DType dtype, const szp::Params& params, double relative,
@@ -431,7 +352,9 @@ LaunchStatus SzpCompress(const void* values, uint64_t count, DType dtype, const 
   args.rate_bytes = szp::RateTableBytes(count, params).value();  // fits: the largest payload does
   args.payload = static_cast<unsigned char*>(payload);
   args.result = result;
-  args.tiles = static_cast<uint32_t>(dtype == DType::kF32 ? TileCount<float>(count) : TileCount<double>(count));
+  const uint64_t workers = dtype == DType::kF32 ? Workers<float>() : Workers<double>();
+  if (workers == 0) return LaunchStatus::kLaunchFailed;
+  args.tiles = static_cast<uint32_t>(CeilDiv(dtype == DType::kF32 ? RegionCount<float>(count) : RegionCount<double>(count), workers));
   Workspace parts(workspace, args.tiles);
   args.scan = parts.scan;
   if (cudaMemsetAsync(workspace, 0, parts.zeroed_bytes, stream) != cudaSuccess) return LaunchStatus::kLaunchFailed;

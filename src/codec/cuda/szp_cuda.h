@@ -7,26 +7,12 @@
 #include <cstdint>
 
 #include "codec/core/dtype.h"
+#include "codec/cuda/device_result.h"
 #include "codec/szp/szp.h"
 
 struct CUstream_st;
 
 namespace szarena::codec::cuda {
-
-enum class DeviceStatus : uint32_t {
-  kOk = 0,
-  kCorrupt = 1,  // the payload is not one stream of that many elements; the output is written, its content unspecified
-};
-
-// What a call leaves in device memory, complete once the stream has come this far.
-struct DeviceResult {
-  uint64_t size = 0;    // compress: bytes of the payload
-  DeviceStatus status = DeviceStatus::kOk;
-  uint32_t reserved = 0;
-};
-
-// A CUDA error code (cudaError_t) or, where the call itself is wrong, one of these.
-enum class LaunchStatus : int32_t { kOk = 0, kBadArgument = -1, kWorkspaceTooSmall = -2, kCapacityTooSmall = -3, kLaunchFailed = -4 };
 
 // Bytes of device scratch that either direction needs; 256-byte alignment.
 uint64_t SzpWorkspaceBytes(uint64_t count, DType dtype, const szp::Params& params);

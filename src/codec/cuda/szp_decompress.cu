@@ -7,9 +7,12 @@
 #include "codec/cuda/bit_planes.cuh"
 #include "codec/cuda/range.cuh"
 #include "codec/cuda/launch.cuh"
+#include "codec/cuda/rows.cuh"
+#include "codec/cuda/lookback.cuh"
 #include "codec/cuda/szp_tile.cuh"
 #include "codec/cuda/tile_io.cuh"
 #include "codec/cuda/workspace.h"
+#include "codec/szp/format.h"
 
 namespace szarena::codec::cuda {
 namespace {
@@ -143,34 +146,6 @@ __device__ __forceinline__ void DecodeRegion(unsigned char* region, uint32_t sta
   __syncwarp();
 }
 
-template <class T, bool kAligned>
-__device__ __forceinline__ void StoreRegion(const unsigned char* region, const DecompressArgs& args, uint64_t first_block) {
-  using S = Tile<T>;
-  const uint32_t lane = threadIdx.x % 32;
-  unsigned char* to = args.values + first_block * S::kRowBytes;
-  if ((first_block + kBlocksPerRegion) * kBlockValues <= args.count) {
-    if constexpr (kAligned) {
-#pragma unroll
-      for (uint32_t j = 0; j < S::kPieces; ++j) {
-        const uint32_t piece = j * 32 + lane;
-        const uint4 bits = *reinterpret_cast<const uint4*>(region + piece / S::kPieces * S::kRowStride + piece % S::kPieces * 16);
-        __stcs(reinterpret_cast<uint4*>(to + piece * 16), bits);
-      }
-    } else {
-      for (uint32_t j = 0; j < kBlockValues; ++j) {
-        *reinterpret_cast<T*>(to + (j * 32 + lane) * sizeof(T)) = *reinterpret_cast<const T*>(region + j * S::kRowStride + lane * sizeof(T));
-      }
-    }
-    return;
-  }
-  for (uint32_t j = 0; j < kBlockValues; ++j) {
-    const uint64_t index = (first_block + j) * kBlockValues + lane;
-    if (index < args.count) {
-      *reinterpret_cast<T*>(args.values + index * sizeof(T)) = *reinterpret_cast<const T*>(region + j * S::kRowStride + lane * sizeof(T));
-    }
-  }
-}
-
 // First kernel: from the rate bytes to the place of every region's payload.
 constexpr uint32_t kPlaceThreads = 256;
 constexpr uint32_t kBlocksPerThread = 16;  // half a region
@@ -188,12 +163,21 @@ __global__ void __launch_bounds__(kPlaceThreads) PlaceKernel(const DecompressArg
   const uint64_t first_block = static_cast<uint64_t>(tile) * kBlocksPerPlaceTile + threadIdx.x * kBlocksPerThread;
   bool corrupt = false;
   uint32_t sum = 0;
-  for (uint32_t i = 0; i < kBlocksPerThread; ++i) {
-    const uint64_t block = first_block + i;
-    if (block < args.rate_bytes) {
-      const uint32_t rate = args.payload[block];
-      sum += PayloadBytes<T, mode>(rate, corrupt);
-      if (block >= args.blocks && rate != 0) corrupt = true;  // padding
+  static_assert(kBlocksPerThread == 16);
+  if (reinterpret_cast<uintptr_t>(args.payload) % 16 == 0 && first_block + kBlocksPerThread <= args.blocks) {
+    const uint4 rates = __ldg(reinterpret_cast<const uint4*>(args.payload + first_block));
+    for (const uint32_t four : {rates.x, rates.y, rates.z, rates.w}) {
+#pragma unroll
+      for (uint32_t b = 0; b < 4; ++b) sum += PayloadBytes<T, mode>(four >> (8 * b) & 0xffu, corrupt);
+    }
+  } else {
+    for (uint32_t i = 0; i < kBlocksPerThread; ++i) {
+      const uint64_t block = first_block + i;
+      if (block < args.rate_bytes) {
+        const uint32_t rate = args.payload[block];
+        sum += PayloadBytes<T, mode>(rate, corrupt);
+        if (block >= args.blocks && rate != 0) corrupt = true;  // padding
+      }
     }
   }
   uint32_t total = 0;
@@ -230,9 +214,10 @@ __global__ void __launch_bounds__(32 * kDecodeWarps, 6) DecodeKernel(const Decom
   using S = Tile<T>;
   extern __shared__ __align__(16) unsigned char buffers[];
   const uint32_t lane = threadIdx.x % 32;
+  const uint32_t warps = blockDim.x / 32;
   unsigned char* area = buffers + threadIdx.x / 32 * S::kRegionBytes;
-  unsigned char* other_area = area + kDecodeWarps * S::kRegionBytes;
-  const uint64_t stride = static_cast<uint64_t>(gridDim.x) * kDecodeWarps;
+  unsigned char* other_area = area + warps * S::kRegionBytes;
+  const uint64_t stride = static_cast<uint64_t>(gridDim.x) * warps;
   struct Sent {
     uint32_t start;
     uint32_t rate_byte;
@@ -252,7 +237,7 @@ __global__ void __launch_bounds__(32 * kDecodeWarps, 6) DecodeKernel(const Decom
     CommitCopies();
     return sent;
   };
-  uint64_t region = static_cast<uint64_t>(blockIdx.x) * kDecodeWarps + threadIdx.x / 32;
+  uint64_t region = static_cast<uint64_t>(blockIdx.x) * warps + threadIdx.x / 32;
   Sent sent = send_for(region, area);
   for (; region < args.regions; region += stride) {
     const Sent next = send_for(region + stride, other_area);
@@ -264,7 +249,7 @@ __global__ void __launch_bounds__(32 * kDecodeWarps, 6) DecodeKernel(const Decom
     const uint32_t offset = WarpExclusiveSum(size, total);
     __syncwarp();
     DecodeRegion<T, mode, kAnyPlace>(area, sent.start, offset, sent.rate_byte, args.bound);
-    StoreRegion<T, kAligned>(area, args, region * kBlocksPerRegion);
+    StoreRows<T, S::kRowBytes, kAligned>(area, args.values, args.count, region * kBlocksPerRegion * kBlockValues);
     __syncwarp();
     unsigned char* swap = area;
     area = other_area;
@@ -286,9 +271,9 @@ LaunchStatus Launch(const DecompressArgs& args, cudaStream_t stream) {
   } else {
     kernel = aligned ? DecodeKernel<T, mode, true, false> : DecodeKernel<T, mode, false, false>;
   }
-  constexpr uint32_t kShared = 2 * kDecodeWarps * Tile<T>::kRegionBytes;
-  const uint64_t blocks = CeilDiv(args.regions, kDecodeWarps);
-  return LaunchResident(kernel, args, blocks, 32 * kDecodeWarps, kShared, stream);
+  const uint32_t warps = WarpsThatFit(2 * Tile<T>::kRegionBytes, kDecodeWarps, 1);
+  if (warps == 0) return LaunchStatus::kLaunchFailed;
+  return LaunchResident(kernel, args, CeilDiv(args.regions, warps), 32 * warps, warps * 2 * Tile<T>::kRegionBytes, stream);
 }
 
 template <class T>
@@ -305,20 +290,21 @@ LaunchStatus LaunchMode(const DecompressArgs& args, szp::Mode mode, cudaStream_t
 
 uint64_t SzpDecompressWorkspaceBytes(uint64_t count, const szp::Params& params) {
   const uint64_t blocks = szp::BlockCount(count);
-  const uint64_t rate_bytes = CeilDiv(blocks, params.padding_blocks) * params.padding_blocks;
+  const uint64_t rate_bytes = szp::RateTableBytes(count, params).value_or(0);
   return WorkspaceBytes(CeilDiv(rate_bytes, kBlocksPerPlaceTile)) + 8 * (CeilDiv(blocks, kBlocksPerRegion) + 1);
 }
 
 LaunchStatus SzpDecompress(const void* payload, uint64_t payload_size, uint64_t count, DType dtype, const szp::Params& params,
                            void* values, DeviceResult* result, void* workspace, uint64_t workspace_bytes, CUstream_st* stream) {
-  if (!(params.eb >= 0) || params.padding_blocks == 0 || result == nullptr || (count > 0 && (values == nullptr || payload == nullptr))) {
+  const auto rate_bytes = szp::RateTableBytes(count, params);
+  if (!(params.eb >= 0) || !rate_bytes || result == nullptr || (count > 0 && (values == nullptr || payload == nullptr))) {
     return LaunchStatus::kBadArgument;
   }
   if (workspace_bytes < SzpWorkspaceBytes(count, dtype, params)) return LaunchStatus::kWorkspaceTooSmall;
   if (reinterpret_cast<uintptr_t>(values) % SizeOf(dtype) != 0) return LaunchStatus::kBadArgument;
   DecompressArgs args{};
   args.blocks = szp::BlockCount(count);
-  args.rate_bytes = CeilDiv(args.blocks, params.padding_blocks) * params.padding_blocks;
+  args.rate_bytes = *rate_bytes;
   if (payload_size < args.rate_bytes || (count == 0 && payload_size != 0)) return LaunchStatus::kBadArgument;
   if (cudaMemsetAsync(result, 0, sizeof *result, stream) != cudaSuccess) return LaunchStatus::kLaunchFailed;
   if (count == 0) return LaunchStatus::kOk;

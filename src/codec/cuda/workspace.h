@@ -20,7 +20,7 @@ struct RangeState {
   unsigned int reserved;
 };
 
-constexpr uint64_t kHeadBytes = 256;  // range state, ticket, bound
+constexpr uint64_t kHeadBytes = 256;  // range state, bound, tickets, totals
 
 constexpr uint64_t WorkspaceBytes(uint64_t tiles) { return kHeadBytes + 8 * tiles; }
 
@@ -28,6 +28,8 @@ struct Workspace {
   RangeState* range;
   Bound* bound;
   ScanState scan;
+  unsigned int* second_ticket;  // for a second scan in the same words
+  unsigned long long* totals;   // two
   uint64_t zeroed_bytes;
 
   Workspace(void* memory, uint64_t tiles) {
@@ -35,6 +37,8 @@ struct Workspace {
     range = reinterpret_cast<RangeState*>(bytes);
     bound = reinterpret_cast<Bound*>(bytes + 64);
     scan.ticket = reinterpret_cast<unsigned int*>(bytes + 128);
+    second_ticket = scan.ticket + 1;
+    totals = reinterpret_cast<unsigned long long*>(bytes + 144);
     scan.tiles = reinterpret_cast<unsigned long long*>(bytes + kHeadBytes);
     zeroed_bytes = WorkspaceBytes(tiles);
   }
