@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <set>
+#include "agent/answer_files.h"
 
 namespace szarena::agent {
 namespace {
@@ -14,35 +14,22 @@ using data::Json;
 constexpr std::string_view kStepFile =
     "ladder.toml";  // describes the step; no part of the candidate
 
-// A refusal would mean that the ladder's own files are unfit: an error, not a result.
-Result<ToolResult> Must(Result<ToolResult> result, const LadderStep& step) {
-  if (!result || result->ok) return result;
-  return Fail(ErrorCode::kInvalidArgument,
-              fmt::format("ladder step '{}': {}", step.directory, result->text));
-}
-
-// Makes the workspace hold the step's files and no others.
-Result<void> PlaceFiles(const LadderStep& step, Toolbox& toolbox) {
+// The step's files. A refusal of the tools would mean that they are unfit: an error, not a result.
+Result<void> PlaceStep(const LadderStep& step, Toolbox& toolbox) {
   const Workspace source(step.directory);
-  SZARENA_TRY(const auto wanted, source.List());
-  if (wanted.empty()) {
+  SZARENA_TRY(const auto listed, source.List());
+  if (listed.empty()) {
     return Fail(ErrorCode::kNotFound, fmt::format("ladder step '{}' has no files", step.directory));
   }
-  std::set<std::string> keep;
-  for (const WorkspaceFile& file : wanted) {
+  FileTexts files;
+  for (const WorkspaceFile& file : listed) {
     if (file.path == kStepFile) continue;
-    keep.insert(file.path);
-    SZARENA_TRY(const std::string text, source.Read(file.path));
-    SZARENA_TRY_VOID(
-        Must(toolbox.Call("write_file", Json::Of({{"path", file.path}, {"text", text}})), step));
+    SZARENA_TRY(files[file.path], source.Read(file.path));
   }
-  SZARENA_TRY(const ToolResult listed, Must(toolbox.Call("list_files", Json::MakeObject()), step));
-  for (const Json& file : listed.content.Find("files")->items()) {
-    const std::string& path = *file.Find("path")->string();
-    if (keep.contains(path)) continue;
-    SZARENA_TRY_VOID(Must(toolbox.Call("delete_file", Json::Of({{"path", path}})), step));
-  }
-  return {};
+  SZARENA_TRY(const ToolResult placed, PlaceFiles(files, toolbox));
+  if (placed.ok) return {};
+  return Fail(ErrorCode::kInvalidArgument,
+              fmt::format("ladder step '{}': {}", step.directory, placed.text));
 }
 
 }  // namespace
@@ -60,7 +47,7 @@ Result<AgentEnd> LadderAgent::Run(const std::string& /*prompt*/, Toolbox& toolbo
   SZARENA_TRY([[maybe_unused]] const ToolResult task,
               toolbox.Call("describe_task", Json::MakeObject()));
   for (const LadderStep& step : steps_) {
-    SZARENA_TRY_VOID(PlaceFiles(step, toolbox));
+    SZARENA_TRY_VOID(PlaceStep(step, toolbox));
     const bool last = &step == &steps_.back();
     SZARENA_TRY(
         const ToolResult result,

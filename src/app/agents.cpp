@@ -4,28 +4,94 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "agent/ladder.h"
+#include "agent/workflow/workflow.h"
 #include "app/run_agent.h"
+#include "model/settings.h"
+#include "task/prompt.h"
 
 namespace szarena::app {
+namespace {
+
+const char* Variable(const std::string& name) { return std::getenv(name.c_str()); }
+
+std::string Names(const auto& list) {
+  std::string names;
+  for (const auto& item : list) names += fmt::format("{}{}", names.empty() ? "" : ", ", item.name);
+  return names;
+}
+
+// What a lone file in an answer is called; nothing where a candidate has several.
+std::string DefaultFile(task::Target target) {
+  switch (target) {
+    case task::Target::kCpu:
+      return "candidate.cpp";
+    case task::Target::kCuda:
+      return "candidate.cu";
+    case task::Target::kCerebras:
+      return "";
+  }
+  return "";
+}
+
+Result<MadeAgent> MakeModelAgent(const model::Settings& settings, const AgentOptions& options,
+                                 const SessionSetup& setup) {
+  const agent::Workflow* workflow = agent::FindWorkflow(setup.plan.key.workflow);
+  SZARENA_TRY(auto words, task::LoadWorkflowWords(setup.root, workflow->name));
+  SZARENA_TRY(model::HttpModelConfig config, model::ConfigFor(settings, options.agent, Variable));
+  if (setup.plan.budget.cost_usd && !config.price) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("a budget in US dollars needs the price of '{}': write [prices.\"{}\"] "
+                            "to '{}'",
+                            config.wire.model, config.wire.model,
+                            settings.path.empty() ? model::SettingsPath(Variable) : settings.path));
+  }
+  MadeAgent made;
+  made.calls_model = true;
+  made.agent = std::make_unique<agent::ModelAgent>(
+      std::make_unique<model::HttpModel>(std::move(config)), *workflow, std::move(words),
+      agent::WorkflowSettings{}, DefaultFile(setup.target));
+  return made;
+}
+
+}  // namespace
 
 Result<std::string> WorkflowFor(const AgentOptions& options) {
-  if (options.agent != "ladder") {
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("there is no agent '{}'; expected 'ladder'", options.agent));
-  }
-  if (!options.workflow.empty() && options.workflow != "scripted") {
+  if (options.agent == "ladder") {
+    if (options.workflow.empty() || options.workflow == "scripted") return "scripted";
     return Fail(ErrorCode::kInvalidArgument,
                 fmt::format("agent '{}' has workflow 'scripted' only, not '{}'", options.agent,
                             options.workflow));
   }
-  return "scripted";
+  SZARENA_TRY(const model::Settings settings, model::ReadSettings(options.models, Variable));
+  if (!model::NamesModel(settings, options.agent)) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("there is no agent '{}'; expected 'ladder', a model as PROVIDER:MODEL, or "
+                    "an agent of '{}'",
+                    options.agent, model::SettingsPath(Variable)));
+  }
+  const std::string workflow = options.workflow.empty() ? "iterative" : options.workflow;
+  if (!agent::FindWorkflow(workflow)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("there is no workflow '{}'; expected one of: {}", workflow,
+                            Names(agent::AllWorkflows())));
+  }
+  return workflow;
 }
 
-Result<MadeAgent> MakeAgent(const AgentOptions& /*options*/, const SessionSetup& setup) {
-  SZARENA_TRY(auto steps, LoadLadder(setup.task, setup.target));
-  const size_t count = steps.size();
-  return MadeAgent{std::make_unique<agent::LadderAgent>(std::move(steps)), nullptr, count};
+Result<MadeAgent> MakeAgent(const AgentOptions& options, const SessionSetup& setup) {
+  if (options.agent == "ladder") {
+    SZARENA_TRY(auto steps, LoadLadder(setup.task, setup.target));
+    MadeAgent made;
+    made.steps = steps.size();
+    made.agent = std::make_unique<agent::LadderAgent>(std::move(steps));
+    return made;
+  }
+  SZARENA_TRY(const model::Settings settings, model::ReadSettings(options.models, Variable));
+  return MakeModelAgent(settings, options, setup);
 }
 
 }  // namespace szarena::app

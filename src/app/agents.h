@@ -2,6 +2,7 @@
 // Agents by the names that the command line and campaigns give them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -22,7 +23,12 @@ struct MadeAgent {
   std::unique_ptr<agent::Agent> agent;
   std::unique_ptr<agent::JudgePort> judge;  // instead of the real one; usually none
   size_t steps = 0;                         // how many attempts it will make; 0: nobody knows
+  bool calls_model = false;                 // it goes on until a budget ends it
 };
+
+// What a session gets that calls a model and was given no limit on calls, tokens, cost or time: the
+// seed paper's.
+inline constexpr int64_t kDefaultModelCalls = 100;
 
 // The workflow's name as it stands in the session's key: known before anything is loaded.
 // kInvalidArgument: no such agent or workflow.

@@ -44,6 +44,11 @@ Result<ExitCode> RunSessionCommand(const Options& options) {
   SZARENA_TRY(const std::string workflow, WorkflowFor(options.agent));
   SZARENA_TRY(SessionSetup setup, PrepareSession(options.session, options.agent.agent, workflow));
   SZARENA_TRY(const MadeAgent made, MakeAgent(options.agent, setup));
+  agent::Budget& budget = setup.plan.budget;
+  if (made.calls_model && !budget.model_calls && !budget.tokens && !budget.cost_usd &&
+      !budget.wall_seconds) {
+    budget.model_calls = kDefaultModelCalls;
+  }
   const StopSignals signals;
   SZARENA_TRY(store::Store store, OpenResults(setup));
   term::Progress progress(stderr, term::IsTerminal(stderr));
@@ -63,7 +68,7 @@ void AddSession(CLI::App& app, Action& action) {
   AddSessionOptions(*command, options->session);
   command
       ->add_option("--agent", options->agent.agent,
-                   "ladder: the task's hand-written candidates, scripted")
+                   "ladder (the task's hand-written candidates), or a model as PROVIDER:MODEL")
       ->capture_default_str();
   command->add_option("--workflow", options->agent.workflow, "How the agent is driven");
   command->add_option("--models", options->agent.models,

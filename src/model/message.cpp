@@ -2,6 +2,7 @@
 // Names and JSON forms.
 #include "model/message.h"
 
+#include <algorithm>
 #include <array>
 
 namespace szarena::model {
@@ -50,6 +51,36 @@ Json MessageToJson(const Message& message) {
   }
   if (!message.raw.is_null()) json.Set("raw", message.raw);
   return json;
+}
+
+std::optional<Message> MessageFromJson(const Json& json) {
+  const auto text = [&json](std::string_view key) {
+    const Json* value = json.Find(key);
+    return value && value->string() ? *value->string() : std::string();
+  };
+  const auto* role = std::ranges::find(kRoles, text("role"));
+  if (role == kRoles.end()) return std::nullopt;
+  Message message;
+  message.role = static_cast<Role>(role - kRoles.begin());
+  message.text = text("text");
+  message.call_id = text("call_id");
+  message.tool = text("tool");
+  if (const Json* ok = json.Find("ok")) message.ok = ok->boolean().value_or(true);
+  if (const Json* raw = json.Find("raw")) message.raw = *raw;
+  if (const Json* calls = json.Find("calls")) {
+    for (const Json& call : calls->items()) {
+      const auto member = [&call](std::string_view key) {
+        const Json* value = call.Find(key);
+        return value ? *value : Json();
+      };
+      const auto word = [&member](std::string_view key) {
+        const Json value = member(key);
+        return value.string() ? *value.string() : std::string();
+      };
+      message.calls.push_back({word("id"), word("name"), member("arguments"), word("fault")});
+    }
+  }
+  return message;
 }
 
 }  // namespace szarena::model

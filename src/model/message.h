@@ -81,5 +81,7 @@ struct Reply {
 
 // For transcripts: everything that the message holds.
 data::Json MessageToJson(const Message& message);
+// Reads what MessageToJson wrote; nothing where it is no message of user, model or tool.
+std::optional<Message> MessageFromJson(const data::Json& json);
 
 }  // namespace szarena::model

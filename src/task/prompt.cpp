@@ -107,6 +107,25 @@ Result<std::string> ComposePrompt(const std::string& root, const Task& task, Tar
   return prompt;
 }
 
+Result<std::map<std::string, std::string>> LoadWorkflowWords(const std::string& root,
+                                                             std::string_view workflow) {
+  const std::string folder = root + "/tasks/workflow";
+  std::map<std::string, std::string> words;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().stem().string();
+    const bool wanted = name == workflow || name.starts_with(std::string(workflow) + "-");
+    if (it->path().extension() != ".md" || !wanted) continue;
+    SZARENA_TRY(words[name], ReadTextFile(it->path().string()));
+  }
+  if (words.empty()) {
+    return Fail(ErrorCode::kNotFound,
+                fmt::format("workflow '{}' has no words under '{}'", workflow, folder));
+  }
+  SZARENA_TRY(words["nudge"], ReadTextFile(folder + "/nudge.md"));
+  return words;
+}
+
 std::string PromptHash(const std::string& prompt) { return data::Sha256Hex(prompt); }
 
 }  // namespace szarena::task

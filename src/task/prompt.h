@@ -2,7 +2,9 @@
 // The prompt exactly as an agent gets it, put together from the pieces under tasks/.
 #pragma once
 
+#include <map>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "task/task.h"
@@ -21,6 +23,11 @@ namespace szarena::task {
 // A task that lacks one of the tier's pieces is kNotFound, never a shorter prompt.
 Result<std::string> ComposePrompt(const std::string& root, const Task& task, Target target,
                                   Tier tier, Source source = Source::kNone);
+
+// The words of a workflow by name: tasks/workflow/NAME.md and NAME-*.md, and nudge.md for all of
+// them. kNotFound: the workflow has none.
+Result<std::map<std::string, std::string>> LoadWorkflowWords(const std::string& root,
+                                                             std::string_view workflow);
 
 // Identity of a prompt: SHA-256 of its bytes, hexadecimal.
 std::string PromptHash(const std::string& prompt);

@@ -2,6 +2,7 @@
 // A judge for tests: the verdict depends on what candidate.cpp says.
 #pragma once
 
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,7 +12,8 @@
 
 namespace szarena::agent {
 
-// "bad" does not build; "slow" and anything else are measured, at 1 and 2 GB/s.
+// "bad" does not build, "wrong" breaks the bound; "slow", "speed=S" and anything else are measured,
+// at 1, S and 2 GB/s.
 class FakeJudge : public JudgePort {
  public:
   Result<judge::Verdict> Evaluate(const std::string& candidate_dir, Depth depth,
@@ -27,13 +29,25 @@ class FakeJudge : public JudgePort {
     verdict.target = "cpu";
     verdict.candidate_sha256 = text ? *text : "none";
     verdict.at(judge::Stage::kReceived).status = judge::StageStatus::kOk;
-    if (!text || *text == "bad") {
+    if (!text || text->starts_with("bad")) {
       verdict.at(judge::Stage::kBuilt) = {judge::StageStatus::kFailed, 0.1, "expected ';'"};
       verdict.feedback = "failed at 'built': expected ';'";
       return verdict;
     }
+    const auto what = text->substr(0, text->find_last_not_of('\n') + 1);
     for (auto& stage : verdict.stages) stage.status = judge::StageStatus::kOk;
-    const double gbs = *text == "slow" ? 1 : 2;
+    if (what == "wrong") {
+      verdict.at(judge::Stage::kBoundHeld) = {judge::StageStatus::kFailed, 0.1, "error over bound"};
+      for (auto stage :
+           {judge::Stage::kDecodable, judge::Stage::kRatioOk, judge::Stage::kMeasured}) {
+        verdict.at(stage).status = judge::StageStatus::kNotReached;
+      }
+      verdict.feedback = "failed at 'bound-held': error over bound";
+      return verdict;
+    }
+    const double gbs = what.starts_with("speed=") ? std::strtod(what.c_str() + 6, nullptr)
+                       : what == "slow"           ? 1
+                                                  : 2;
     verdict.ratio = 8;
     verdict.feedback = "all stages hold";
     verdict.directions[0].candidate.emplace().host = judge::Figure{gbs, gbs, gbs, 10};
@@ -43,7 +57,7 @@ class FakeJudge : public JudgePort {
 
   Result<agent::Profile> Profile(const std::string& candidate_dir, const JudgeHooks&) override {
     const auto text = Workspace(candidate_dir).Read("candidate.cpp");
-    if (!text || *text == "bad") return agent::Profile{false, {}, "expected ';'"};
+    if (!text || text->starts_with("bad")) return agent::Profile{false, {}, "expected ';'"};
     return agent::Profile{true, data::Json::Of({{"target", "cpu"}}), "all in szarena_compress"};
   }
 

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workflows with a scripted model behind a real provider, and a judge of paper.
+#include "agent/workflow/workflow.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "agent/session_runner.h"
+#include "agent/testing/fake_judge.h"
+#include "agent/workflow/archive.h"
+#include "model/http_model.h"
+#include "model/testing/standin.h"
+
+namespace szarena::agent {
+namespace {
+
+using data::Json;
+using store::StopReason;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+namespace standin = model::standin;
+
+const Pieces kPieces = {
+    {"single-shot", "SINGLE"},  {"iterative", "ITERATIVE"}, {"gated-structure", "STRUCT"},
+    {"gated-change", "CHANGE"}, {"evolve", "EVOLVE"},       {"team-planner", "PLANNER"},
+    {"team-coder", "CODER"},    {"team-critic", "CRITIC"},  {"nudge", "use the tools"}};
+
+// A turn that writes candidate.cpp; one that hands it in.
+std::string Write(const std::string& text) {
+  return R"({"calls": [{"name": "write_file", "arguments": {"path": "candidate.cpp", "text": ")" +
+         text + R"("}}]})";
+}
+std::string Submit(bool final) {
+  return std::string(R"({"calls": [{"name": "submit", "arguments": {"final": )") +
+         (final ? "true" : "false") + "}}]}";
+}
+std::string Answer(const std::string& text) {
+  return R"({"text": "I change it.\n\n### candidate.cpp\n\n```cpp\n)" + text + R"(\n```\n"})";
+}
+std::string Chat(const std::string& match, const std::vector<std::string>& turns,
+                 const std::string& advance = "calls") {
+  std::string list;
+  for (const std::string& turn : turns) list += (list.empty() ? "" : ", ") + turn;
+  return R"({"match": ")" + match + R"(", "advance": ")" + advance + R"(", "turns": [)" + list +
+         "]}";
+}
+
+class WorkflowTest : public testing::Test {
+ protected:
+  WorkflowTest() : folder_(testing::TempDir() + "/workflow_" + std::to_string(getpid())) {
+    fs::create_directories(folder_);
+    store_.emplace(*store::Store::Open(folder_ + "/results.sqlite"));
+    EXPECT_TRUE(store_->AddCampaign({"c", "2026-04-22T00:00:00.000Z", false, Json::MakeObject()}));
+    budget_.model_calls = 40;
+  }
+  ~WorkflowTest() override { fs::remove_all(folder_); }
+
+  void Script(const std::vector<std::string>& chats) {
+    std::string list;
+    for (const std::string& chat : chats) list += (list.empty() ? "" : ", ") + chat;
+    const auto json = data::ParseJson("{\"chats\": [" + list + "]}", "script");
+    ASSERT_TRUE(json) << json.error().ToString();
+    auto script = standin::ParseScript(*json, ".");
+    ASSERT_TRUE(script) << script.error().ToString();
+    standin_ = std::move(*standin::StandIn::Start(*script));
+  }
+
+  Result<SessionOutcome> Run(std::string_view workflow, bool resume = false) {
+    model::HttpModelConfig config;
+    config.provider = "stand-in";
+    config.protocol = "anthropic";
+    config.wire.base_url = base_url_.empty() ? standin_->url() + "/v1" : base_url_;
+    base_url_ = config.wire.base_url;
+    config.wire.model = "m";
+    config.max_reply_bytes = 1 << 20;
+    config.price = model::Price{10, 20, {}, {}};
+    ModelAgent agent(std::make_unique<model::HttpModel>(std::move(config)), *FindWorkflow(workflow),
+                     kPieces, settings_, "candidate.cpp");
+    SessionPlan plan;
+    plan.key = {.campaign = "c",
+                .task = "szp",
+                .target = "cpu",
+                .source = "none",
+                .tier = "user",
+                .agent = "stand-in:m",
+                .workflow = std::string(workflow),
+                .trial = 1};
+    plan.prompt = "write a compressor";
+    plan.description = Json::Of({{"task", "szp"}});
+    plan.out_dir = folder_;
+    plan.budget = budget_;
+    plan.resume = resume;
+    return RunSession(plan, agent, judge_, *store_, {}, stop_.get_token());
+  }
+  // The outcome of a session that ends by itself.
+  StopReason End(std::string_view workflow) {
+    const auto outcome = Run(workflow);
+    EXPECT_TRUE(outcome) << outcome.error().ToString();
+    if (!outcome) return StopReason::kError;
+    attempts_ = *store_->Attempts(outcome->id);
+    return outcome->stop;
+  }
+  store::Session Stored() { return store_->Sessions("c")->back(); }
+  std::string Detail() { return Stored().stop_detail; }
+  std::string Transcript() {
+    std::ifstream file(folder_ + "/" + Stored().transcript);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::string Workspace() {
+    std::ifstream file(folder_ + "/workspaces/" + fs::path(Stored().transcript).stem().string() +
+                       "/candidate.cpp");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  std::string folder_;
+  std::string base_url_;
+  FakeJudge judge_;
+  std::optional<store::Store> store_;
+  std::unique_ptr<standin::StandIn> standin_;
+  WorkflowSettings settings_;
+  Budget budget_;
+  std::stop_source stop_;
+  std::vector<store::Attempt> attempts_;
+};
+
+TEST_F(WorkflowTest, SingleShotHandsInTheOneAnswer) {
+  Script({Chat("SINGLE", {Answer("speed=3")})});
+  EXPECT_EQ(End("single-shot"), StopReason::kSubmitted);
+  ASSERT_EQ(attempts_.size(), 1U);
+  EXPECT_EQ(attempts_[0].verdict.candidate_sha256, "speed=3\n");
+  EXPECT_EQ(Stored().usage.model_calls, 1);
+  EXPECT_EQ(Stored().usage.tokens_in, 100);
+  EXPECT_NEAR(*Stored().usage.cost_usd, (100 * 10 + 20 * 20) / 1e6, 1e-12);
+}
+
+TEST_F(WorkflowTest, SingleShotWithoutAFileHasGivenUp) {
+  Script({Chat("", {R"({"text": "I would rather not."})"})});
+  EXPECT_EQ(End("single-shot"), StopReason::kGaveUp);
+  EXPECT_THAT(Detail(), HasSubstr("no file"));
+}
+
+TEST_F(WorkflowTest, SingleShotCannotWriteOutside) {
+  Script({Chat("", {R"({"text": "### ../../evil.cpp\n\n```\nx\n```\n"})"})});
+  EXPECT_EQ(End("single-shot"), StopReason::kGaveUp);
+  EXPECT_THAT(Detail(), HasSubstr(".."));
+}
+
+TEST_F(WorkflowTest, IterativeWorksUntilItsLastAttempt) {
+  Script({Chat("ITERATIVE", {Write("bad"), R"({"calls": [{"name": "build"}]})", Write("speed=2"),
+                             Submit(false), Write("speed=5"), Submit(true)})});
+  EXPECT_EQ(End("iterative"), StopReason::kSubmitted);
+  ASSERT_EQ(attempts_.size(), 2U);
+  EXPECT_EQ(Stored().usage.model_calls, 6);
+  const std::string transcript = Transcript();
+  EXPECT_THAT(transcript, HasSubstr("stand-in-1"));    // the version that the service returned
+  EXPECT_THAT(transcript, HasSubstr("expected ';'"));  // what the model was told
+  EXPECT_THAT(Stored().agent.Dump(), HasSubstr("words_sha256"));
+}
+
+TEST_F(WorkflowTest, EachBudgetEndsIt) {
+  const std::string loop = R"({"calls": [{"name": "history", "arguments": {"from": 1}}]})";
+  std::vector<std::string> turns;
+  for (int i = 0; i < 60; ++i) turns.push_back(Write("speed=" + std::to_string(i + 1)));
+  const std::pair<Budget, const char*> cases[] = {
+      {{.model_calls = 7}, "model calls (7)"},
+      {{.tokens = 500}, "tokens (600 of 500)"},
+      {{.cost_usd = 0.006}, "cost (0.0070 of 0.0060 USD)"},
+      {{.wall_seconds = 0.05}, "wall time"},
+  };
+  for (const auto& [budget, text] : cases) {
+    fs::remove(folder_ + "/results.sqlite");
+    store_.emplace(*store::Store::Open(folder_ + "/results.sqlite"));
+    ASSERT_TRUE(store_->AddCampaign({"c", "2026-04-22T00:00:00.000Z", false, Json::MakeObject()}));
+    base_url_.clear();
+    Script({Chat("", turns)});
+    budget_ = budget;
+    EXPECT_EQ(End("iterative"), StopReason::kBudget);
+    EXPECT_THAT(Detail(), HasSubstr(text));
+  }
+}
+
+TEST_F(WorkflowTest, AttemptsThatBringNothingEndIt) {
+  std::vector<std::string> turns = {Write("speed=2")};
+  for (int i = 0; i < 20; ++i) turns.push_back(Submit(false));
+  settings_.patience = 3;
+  Script({Chat("", turns)});
+  EXPECT_EQ(End("iterative"), StopReason::kNoProgress);
+  EXPECT_EQ(attempts_.size(), 4U);
+}
+
+TEST_F(WorkflowTest, AModelThatLoopsIsStopped) {
+  std::vector<std::string> turns;
+  for (int i = 0; i < 30; ++i) turns.push_back(R"({"calls": [{"name": "list_files"}]})");
+  Script({Chat("", turns)});
+  EXPECT_EQ(End("iterative"), StopReason::kNoProgress);
+  EXPECT_THAT(Detail(), HasSubstr("same call"));
+  EXPECT_EQ(Stored().usage.model_calls, 6);
+}
+
+TEST_F(WorkflowTest, AModelThatNeverCallsAToolHasGivenUp) {
+  Script({Chat("", {R"({"text": "Let me think."})", R"({"text": "Hm."})", R"({"text": "Well."})"},
+               "turns")});
+  EXPECT_EQ(End("iterative"), StopReason::kGaveUp);
+  EXPECT_EQ(Stored().usage.model_calls, 3);
+  EXPECT_THAT(Transcript(), HasSubstr("use the tools"));
+}
+
+TEST_F(WorkflowTest, AModelThatFloodsIsHeldBack) {
+  std::string calls;
+  for (int i = 0; i < 40; ++i) {
+    calls += std::string(i ? "," : "") + R"({"name": "write_file", "arguments": {"path": "f)" +
+             std::to_string(i) + R"(", "text": "x"}})";
+  }
+  Script({Chat("", {"{\"calls\": [" + calls + "]}", Write("speed=2"), Submit(true)})});
+  EXPECT_EQ(End("iterative"), StopReason::kSubmitted);
+  EXPECT_THAT(Transcript(), HasSubstr("16 calls at once are the most"));
+  const std::string folder =
+      folder_ + "/workspaces/" + fs::path(Stored().transcript).stem().string();
+  EXPECT_TRUE(fs::exists(folder + "/f15"));
+  EXPECT_FALSE(fs::exists(folder + "/f16"));
+}
+
+TEST_F(WorkflowTest, TenMegabytesAreNotRead) {
+  const std::string huge = R"({"text": "x", "faults": [{"padding": 10000000}]})";
+  Script({Chat("", {huge, huge, huge}, "requests")});
+  EXPECT_EQ(End("iterative"), StopReason::kGaveUp);
+  EXPECT_THAT(Detail(), HasSubstr("too long"));
+  EXPECT_LT(Transcript().size(), 100'000U);
+}
+
+TEST_F(WorkflowTest, MistakesAreToldAndCanBeRepaired) {
+  Script({Chat(
+      "",
+      {R"({"calls": [{"name": "write_file", "raw_arguments": "{\"path\": "}]})",
+       R"({"calls": [{"name": "make_coffee"}]})",
+       R"({"calls": [{"name": "write_file", "arguments": {"path": "/etc/passwd", "text": "x"}}]})",
+       R"({"calls": [{"name": "write_file", "arguments": {"path": "../x", "text": "x"}}]})",
+       R"({"text": "cut o", "finish": "length"})", Write("speed=2"), Submit(true)},
+      "turns")});
+  EXPECT_EQ(End("iterative"), StopReason::kSubmitted);
+  const std::string transcript = Transcript();
+  EXPECT_THAT(transcript, HasSubstr("are no JSON"));
+  EXPECT_THAT(transcript, HasSubstr("there is no tool 'make_coffee'"));
+  EXPECT_THAT(transcript, HasSubstr("is absolute"));
+  EXPECT_THAT(transcript, HasSubstr("cut off"));
+}
+
+TEST_F(WorkflowTest, ALongConversationIsShortened) {
+  const std::string full =
+      R"({"faults": [{"status": 400, "error_code": "context_length_exceeded"}], )";
+  std::vector<std::string> turns;
+  for (int i = 0; i < 10; ++i) {
+    turns.push_back(R"({"calls": [{"name": "write_file", "arguments": {"path": "f)" +
+                    std::to_string(i) + R"(", "text": ")" + std::string(5000, 'y') + R"("}}]})");
+  }
+  turns.push_back(full + Write("speed=2").substr(1));
+  turns.push_back(Submit(true));
+  Script({Chat("", turns, "requests")});
+  EXPECT_EQ(End("iterative"), StopReason::kSubmitted);
+  EXPECT_THAT(Transcript(), HasSubstr("conversation shortened"));
+  const auto seen = standin_->seen();
+  EXPECT_LT(seen.back().body.Dump().size(), 50'000U);
+}
+
+TEST_F(WorkflowTest, GatedKeepsWhatIsFasterAndRollsBackWhatIsNot) {
+  Script({Chat("STRUCT", {Write("wrong"), Submit(false), Write("speed=2"), Submit(true)}),
+          R"({"match": "CHANGE", "advance": "requests", "turns": [)" + Write("speed=3") + "," +
+              Submit(false) + "," + Write("speed=1") + "," + Submit(false) + "," + Write("bad") +
+              "," + Submit(false) + "," + Write("speed=3.01") + "," + Submit(false) + "]}"});
+  EXPECT_EQ(End("gated"), StopReason::kNoProgress);
+  EXPECT_THAT(Detail(), HasSubstr("rolled back"));
+  EXPECT_EQ(attempts_.size(), 6U);
+  EXPECT_EQ(Workspace(), "speed=3");
+  EXPECT_THAT(Transcript(), HasSubstr("all in szarena_compress"));  // the profile was shown
+}
+
+TEST_F(WorkflowTest, GatedEndsWhereTheAgentSeesNothingMore) {
+  Script({Chat("STRUCT", {Write("speed=2"), Submit(true)}), Chat("CHANGE", {Submit(true)})});
+  EXPECT_EQ(End("gated"), StopReason::kSubmitted);
+}
+
+TEST_F(WorkflowTest, EvolveImprovesAPopulation) {
+  settings_.patience = 4;
+  settings_.islands = 2;
+  Script({R"({"match": "EVOLVE", "advance": "requests", "turns": [)" + Answer("speed=1") + "," +
+          Answer("bad") + "," + Answer("speed=2") + "," + Answer("wrong") + "," +
+          Answer("speed=4") + "," + Answer("speed=1") + "," + Answer("speed=1") + "," +
+          Answer("speed=1") + "," + Answer("speed=1") + "," + Answer("speed=1") + "]}"});
+  EXPECT_EQ(End("evolve"), StopReason::kNoProgress);
+  // What does not build or is wrong is not handed in: the cascade ends early.
+  ASSERT_GE(attempts_.size(), 3U);
+  for (const store::Attempt& attempt : attempts_) EXPECT_TRUE(attempt.verdict.ranked());
+  EXPECT_EQ(attempts_[0].label, "island 1 step 1");
+  const std::string last = standin_->seen().back().body.Dump();
+  EXPECT_THAT(last, HasSubstr("The program to improve"));
+}
+
+TEST_F(WorkflowTest, EvolveGoesOnWhereItWasInterrupted) {
+  settings_.islands = 2;
+  std::vector<std::string> turns;
+  for (int i = 1; i <= 9; ++i) turns.push_back(Answer("speed=" + std::to_string(i)));
+  turns.push_back(R"({"text": "no more"})");
+  turns.push_back(R"({"text": "no more"})");
+  turns.push_back(R"({"text": "no more"})");
+  Script({Chat("EVOLVE", turns, "requests")});
+  judge_.before_answer = [this] {
+    if (judge_.depths.size() == 3 * 4) stop_.request_stop();  // in the fourth attempt
+  };
+  const auto stopped = Run("evolve");
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(Stored().stop, StopReason::kInterrupted);
+  const auto id = Stored().id;
+  const size_t before = store_->Attempts(id)->size();
+  EXPECT_EQ(before, 3U);
+  stop_ = {};
+  judge_.before_answer = nullptr;
+  const auto outcome = Run("evolve", true);
+  ASSERT_TRUE(outcome) << outcome.error().ToString();
+  EXPECT_EQ(outcome->id, id);
+  const auto attempts = *store_->Attempts(id);
+  ASSERT_EQ(attempts.size(), 8U);  // speeds 1 to 9 without the lost fourth
+  EXPECT_EQ(attempts[2].label, "island 1 step 3");
+  EXPECT_EQ(attempts[3].label, "island 1 step 5");
+  EXPECT_EQ(Stored().usage.model_calls, 12);
+  // The population is back: the first step afterwards shows a parent.
+  EXPECT_THAT(standin_->seen()[4].body.Dump(), HasSubstr("The program to improve"));
+}
+
+TEST_F(WorkflowTest, IterativeGoesOnInTheSameConversation) {
+  Script({Chat("ITERATIVE", {Write("speed=2"), Submit(false), Write("speed=4"), Submit(true)})});
+  judge_.before_answer = [this] { stop_.request_stop(); };
+  ASSERT_FALSE(Run("iterative"));
+  stop_ = {};
+  judge_.before_answer = nullptr;
+  const auto outcome = Run("iterative", true);
+  ASSERT_TRUE(outcome) << outcome.error().ToString();
+  EXPECT_EQ(outcome->stop, StopReason::kSubmitted);
+  EXPECT_EQ(Stored().usage.model_calls, 4);
+  EXPECT_THAT(standin_->seen()[2].body.Dump(), HasSubstr("interrupted before this call ended"));
+}
+
+TEST_F(WorkflowTest, AChangedSessionDoesNotGoOn) {
+  Script({Chat("", {Submit(false)})});
+  judge_.before_answer = [this] { stop_.request_stop(); };
+  ASSERT_FALSE(Run("iterative"));
+  stop_ = {};
+  settings_.patience = 99;
+  const auto outcome = Run("iterative", true);
+  ASSERT_FALSE(outcome);
+  EXPECT_THAT(outcome.error().message, HasSubstr("has changed"));
+}
+
+TEST_F(WorkflowTest, TheTeamPlansCodesAndCriticises) {
+  Script(
+      {Chat("PLANNER", {R"({"text": "THE PLAN: be quick"})"}, "requests"),
+       Chat("CODER", {Write("speed=1"), Submit(true), Write("speed=3"), Submit(true)}),
+       Chat("CRITIC", {R"({"text": "Use wider loads."})", R"({"text": "ACCEPT"})"}, "requests")});
+  EXPECT_EQ(End("team"), StopReason::kSubmitted);
+  EXPECT_THAT(Detail(), HasSubstr("critic accepted"));
+  EXPECT_EQ(attempts_.size(), 2U);
+  EXPECT_EQ(Stored().usage.model_calls, 7);
+  bool plan_seen = false;
+  bool criticism_seen = false;
+  for (const standin::Seen& seen : standin_->seen()) {
+    if (seen.chat != "CODER") continue;
+    plan_seen |= seen.body.Dump().find("THE PLAN") != std::string::npos;
+    criticism_seen |= seen.body.Dump().find("wider loads") != std::string::npos;
+  }
+  EXPECT_TRUE(plan_seen && criticism_seen);
+}
+
+TEST_F(WorkflowTest, AProviderThatFailsEndsTheSessionWithItsReason) {
+  Script({Chat("", {R"({"text": "x", "faults": [{"status": 403, "error_code": "blocked"}]})"})});
+  const auto outcome = Run("iterative");
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(Stored().stop, StopReason::kError);
+  EXPECT_THAT(Detail(), HasSubstr("blocked"));
+}
+
+TEST(ArchiveTest, CellsHoldTheFastestAndIslandsExchangeTheirBest) {
+  Archive archive(2);
+  const auto elite = [](double speed, double ratio, int64_t attempt) {
+    return Elite{{}, Score{8, speed}, ratio, attempt, ""};
+  };
+  EXPECT_FALSE(archive.Insert(0, elite(0, 5, 1)));  // not ranked
+  EXPECT_TRUE(archive.Insert(0, elite(1.0, 5, 2)));
+  EXPECT_FALSE(archive.Insert(0, elite(1.0, 5, 3)));  // the same cell, not faster
+  EXPECT_TRUE(archive.Insert(0, elite(1.05, 5, 4)));  // the same cell, faster
+  EXPECT_EQ(archive.size(0), 1U);
+  EXPECT_TRUE(archive.Insert(0, elite(0.3, 9, 5)));  // slower, but another ratio
+  EXPECT_EQ(archive.size(0), 2U);
+  EXPECT_TRUE(archive.empty(1));
+  archive.Migrate();
+  EXPECT_EQ(archive.BestOf(1).attempt, 4);
+  EXPECT_EQ(archive.Best()->attempt, 4);
+}
+
+}  // namespace
+}  // namespace szarena::agent
