@@ -273,10 +273,7 @@ void Tile::FeedEdge(uint32_t id, Direction side, uint8_t color, uint64_t t) {
     WakeRouterId(id, port.words.front().ready);
     return;
   }
-  if (!buffer.HasRoom(t32)) {
-    WakeRouterId(id, t + 1);
-    return;
-  }
+  if (!buffer.HasRoom(t32)) return;  // this router makes the room, and then comes here again
   const PortIn::Word w = port.words.front();
   port.words.pop_front();
   buffer.Push(t32, {w.data, w.control});
