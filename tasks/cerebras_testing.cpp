@@ -16,6 +16,8 @@
 namespace szarena::tasks {
 namespace {
 
+constexpr uint8_t kInColor = 1;
+constexpr uint8_t kOutColor = 2;
 constexpr uint32_t kPoison = 0x7fa5a5a5;
 
 struct Session {
@@ -174,6 +176,106 @@ void CheckBothWays(const std::shared_ptr<const bytecode::Program>& program, cons
     const Words right = n == 0 ? Words{} : reference.decompress(expected[p], n, eb, g.chunk_blocks);
     compare(values.out[p], right, fmt::format("values of PE {} ({} values)", p, n));
   }
+}
+
+std::shared_ptr<const bytecode::Program> CompileStreaming(const std::string& directory, const std::string& arch, int width, int height) {
+  const auto options = csl::ParseOptions({std::string(SZARENA_SOURCE_DIR) + "/" + directory + "/layout.csl", "--arch=" + arch,
+                                          fmt::format("--fabric-dims={},{}", width + 7, height + 2), "--fabric-offsets=4,1", "--memcpy", "--channels=1",
+                                          fmt::format("--params=width:{},height:{},in_color_id:{},out_color_id:{}", width, height, kInColor, kOutColor)});
+  EXPECT_TRUE(options) << options.error().ToString();
+  csl::Outcome outcome = csl::Compile(*options, {});
+  EXPECT_EQ(outcome.messages, "");
+  if (!outcome.program) return nullptr;
+  return std::make_shared<bytecode::Program>(*std::move(outcome.program));
+}
+
+RunResult RunStream(const std::shared_ptr<const bytecode::Program>& program, const std::vector<Words>& rows, const std::vector<uint32_t>& n_row,
+                    const std::vector<uint32_t>& out_words, double eb, const std::string& function) {
+  const int height = static_cast<int>(rows.size());
+  const int width = static_cast<int>(program->width);
+  Session s(program, Geometry{.width = width, .height = height});
+  Words n;
+  for (const uint32_t count : n_row) n.insert(n.end(), static_cast<size_t>(width), count);
+  s.In("n_row", 1, n);
+  s.Bound(eb);
+  s.Launch(function);
+  RunResult result;
+  const uint64_t before = s.machine->now();
+  std::vector<fabric::Ticket> out;
+  for (int y = 0; y < height; ++y) {
+    const auto row = static_cast<size_t>(y);
+    if (rows[row].empty()) {
+      out.push_back(0);
+      continue;
+    }
+    const auto ticket = s.machine->ReceiveFrom({width - 1, y, bytecode::Direction::kEast, kOutColor}, out_words[row]);
+    EXPECT_TRUE(ticket) << ticket.error().ToString();
+    out.push_back(*ticket);
+    EXPECT_TRUE(s.machine->SendInto({0, y, bytecode::Direction::kWest, kInColor}, rows[row]));
+  }
+  const auto idle = s.machine->RunUntilIdle();
+  EXPECT_TRUE(idle) << idle.error().ToString();
+  result.cycles = s.machine->now() - before;
+  for (size_t y = 0; y < rows.size(); ++y) {
+    result.out.push_back(!idle || rows[y].empty() ? Words{} : s.machine->TakeOutput(out[y]));
+  }
+  s.machine->Stop();
+  for (const fabric::Trap& trap : s.machine->traps()) ADD_FAILURE() << trap.ToString();
+  return result;
+}
+
+std::pair<uint64_t, uint64_t> CheckStream(const std::shared_ptr<const bytecode::Program>& program, uint32_t block, const std::vector<Words>& rows,
+                                          const std::vector<std::vector<Record>>& records, const std::vector<Words>& values, double eb) {
+  std::vector<uint32_t> n_row;
+  std::vector<uint32_t> out_words;
+  std::vector<Words> streams;
+  for (size_t y = 0; y < rows.size(); ++y) {
+    n_row.push_back(static_cast<uint32_t>(rows[y].size()));
+    Words stream;
+    for (const Record& r : records[y]) stream.insert(stream.end(), r.begin(), r.end());
+    out_words.push_back(static_cast<uint32_t>(stream.size()));
+    streams.push_back(stream);
+  }
+  const RunResult packed = RunStream(program, rows, n_row, out_words, eb, "compress");
+  for (size_t y = 0; y < rows.size(); ++y) {
+    std::vector<bool> seen(records[y].size());
+    for (size_t at = 0; at < packed.out[y].size();) {
+      const uint32_t index = packed.out[y][at] >> 12;
+      if (index >= seen.size() || seen[index]) {
+        ADD_FAILURE() << fmt::format("row {} word {}: header {:08x}, a block that does not exist or comes twice", y, at, packed.out[y][at]);
+        break;
+      }
+      seen[index] = true;
+      const Record& right = records[y][index];
+      const size_t end = std::min(packed.out[y].size(), at + right.size());
+      const Record got(packed.out[y].begin() + static_cast<std::ptrdiff_t>(at), packed.out[y].begin() + static_cast<std::ptrdiff_t>(end));
+      EXPECT_EQ(got, right) << "row " << y << " block " << index;
+      if (got != right) break;
+      at = end;
+    }
+  }
+  std::vector<uint32_t> value_words;
+  for (const Words& row : rows) value_words.push_back(static_cast<uint32_t>(row.size() / block * (block + 1)));
+  const RunResult back = RunStream(program, streams, n_row, value_words, eb, "decompress");
+  for (size_t y = 0; y < rows.size(); ++y) {
+    std::vector<bool> seen(rows[y].size() / block);
+    for (size_t at = 0; at < back.out[y].size(); at += block + 1) {
+      const uint32_t index = back.out[y][at];
+      if (index >= seen.size() || seen[index]) {
+        ADD_FAILURE() << fmt::format("row {} word {}: block {} does not exist or comes twice", y, at, index);
+        break;
+      }
+      seen[index] = true;
+      for (uint32_t i = 0; i < block; ++i) {
+        const uint32_t got = back.out[y][at + 1 + i];
+        const uint32_t right = values[y][index * block + i];
+        if (got == right) continue;
+        ADD_FAILURE() << fmt::format("row {} block {} value {}: {:08x}, expected {:08x}", y, index, i, got, right);
+        return {packed.cycles, back.cycles};
+      }
+    }
+  }
+  return {packed.cycles, back.cycles};
 }
 
 Words FieldBits(field::GeneratorKind kind, uint64_t seed, uint32_t n) {
