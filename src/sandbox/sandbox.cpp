@@ -144,7 +144,7 @@ bool RootIsMountPoint() { return !MountLine(getpid(), RootMountId()).empty(); }
 
 Result<os::Process> Sandbox::StartIn(Mode mode, const Command& command) const {
   const bool root = IsRoot();
-  const uint32_t uid = root ? DrawUid() : static_cast<uint32_t>(geteuid());
+  const uint32_t uid = root && command.uid ? *command.uid : FreshUser();
   os::ProcessSpec spec;
   std::vector<std::string>& argv = spec.argv;
 
@@ -180,7 +180,7 @@ Result<os::Process> Sandbox::StartIn(Mode mode, const Command& command) const {
                std::to_string(next_fd), file.target});
     ++next_fd;
   }
-  SZARENA_TRY(os::UniqueFd filter, MakeFilter(/*allow_fork=*/true, command.local_sockets));
+  SZARENA_TRY(os::UniqueFd filter, MakeFilter(/*allow_fork=*/true, command.sockets));
   spec.fds.emplace_back(filter.get(), kFilterFd);
   kept.push_back(std::move(filter));
   Add(argv, {"--seccomp", std::to_string(kFilterFd), "--clearenv", "--setenv", "PATH",
@@ -219,7 +219,9 @@ Result<void> Sandbox::Try(Mode mode) const {
   return {};
 }
 
-Result<Sandbox> Sandbox::Probe() {
+uint32_t Sandbox::FreshUser() { return IsRoot() ? DrawUid() : static_cast<uint32_t>(geteuid()); }
+
+Result<Sandbox> Sandbox::Probe(Paths paths) {
   if (!os::FindProgram("bwrap")) {
     return Fail(ErrorCode::kUnavailable,
                 "candidates cannot be run safely: program 'bwrap' was not found; install package 'bubblewrap'");
@@ -230,6 +232,8 @@ Result<Sandbox> Sandbox::Probe() {
   if (IsRoot()) {
     modes.push_back(Mode::kRoot);
     if (!RootIsMountPoint() && !RootIsShared()) modes.push_back(Mode::kRootRebound);
+    // There bubblewrap itself opens the folders as root; a user namespace is made by the user already.
+    if (paths == Paths::kPrivate) std::rotate(modes.begin(), modes.begin() + 1, modes.end());
   }
   for (const Mode mode : modes) {
     const Result<void> tried = sandbox.Try(mode);

@@ -4,17 +4,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "os/process.h"
+#include "sandbox/seccomp.h"
 
 namespace szarena::sandbox {
 
 struct Bind {
-  std::string source;  // must be reachable by any user
+  std::string source;  // must be reachable by any user (but see Sandbox::Paths)
   std::string target;  // absolute path inside
   bool writable = false;
 };
@@ -42,9 +44,10 @@ struct Command {
   std::vector<Bind> binds;
   std::vector<DataFile> files;
   std::vector<std::string> devices;      // device files, seen inside under the same names
-  bool local_sockets = false;            // sockets of family AF_UNIX, which reach nothing outside; some device drivers need them
   std::vector<std::pair<int, int>> fds;  // (ours, number inside), numbers from 3 to 19
   std::string cwd = "/tmp";
+  Sockets sockets = Sockets::kNone;
+  std::optional<uint32_t> uid;  // where we are root: the user it runs as; else a fresh one
   Limits limits;
   size_t output_limit = 1 << 20;
 };
@@ -52,7 +55,13 @@ struct Command {
 class Sandbox {
  public:
   // Finds out what works here by trying it. kUnavailable names what is missing and the remedy.
-  static Result<Sandbox> Probe();
+  static Result<Sandbox> Probe() { return Probe(Paths::kPublic); }
+  // kPrivate: binds may come from folders that only we can reach.
+  enum class Paths : uint8_t { kPublic, kPrivate };
+  static Result<Sandbox> Probe(Paths paths);
+
+  // A user id that no account has, for Command::uid. Ours where we are not root.
+  static uint32_t FreshUser();
 
   // What lies in `folder` is not seen inside, though the system's folder around it is. A folder that is not seen anyway
   // stays as it is.

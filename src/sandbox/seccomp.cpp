@@ -26,8 +26,8 @@ namespace {
 
 // Refused with EPERM in every sandbox. A name that this libseccomp or this processor does not know is passed over.
 constexpr const char* kRefused[] = {
-    // network and other processes' memory
-    "socketpair", "ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd",
+    // other processes' memory
+    "ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd",
     "process_madvise", "move_pages", "migrate_pages",
     // namespaces, mounts, roots
     "unshare", "setns", "mount", "umount", "umount2", "pivot_root", "chroot", "fsopen", "fsconfig",
@@ -37,14 +37,17 @@ constexpr const char* kRefused[] = {
     "bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter",
     "io_uring_register", "io_setup", "io_submit", "io_destroy", "io_getevents", "io_pgetevents",
     "io_cancel", "vmsplice", "keyctl", "add_key", "request_key", "fanotify_init", "fanotify_mark",
-    "inotify_init", "inotify_init1", "inotify_add_watch", "personality", "lookup_dcookie",
+    "personality", "lookup_dcookie",
     // machine state
     "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "reboot",
     "acct", "settimeofday", "stime", "clock_settime", "clock_adjtime", "adjtimex", "sethostname",
     "setdomainname", "syslog", "vhangup", "iopl", "ioperm", "nfsservctl",
     // shared objects that outlive a process
     "shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semctl",
-    "semtimedop", "mq_open", "mq_unlink", "flock"};
+    "semtimedop", "mq_open", "mq_unlink"};
+
+// Refused besides unless all sockets are let through.
+constexpr const char* kRefusedMostly[] = {"socketpair", "inotify_init", "inotify_init1", "inotify_add_watch", "flock"};
 
 // Refused besides where there shall be one process.
 constexpr const char* kRefusedAlone[] = {"fork",    "vfork",       "execve",     "execveat",
@@ -98,7 +101,7 @@ int Refuse(scmp_filter_ctx ctx, const char* name, int error_number = EPERM) {
 
 }  // namespace
 
-Result<os::UniqueFd> MakeFilter(bool allow_fork, bool local_sockets) {
+Result<os::UniqueFd> MakeFilter(bool allow_fork, Sockets sockets) {
   const Context context(SCMP_ACT_ALLOW);
   scmp_filter_ctx ctx = context.ctx;
   if (ctx == nullptr) return Fail(ErrorCode::kInternal, "cannot make a system-call filter");
@@ -107,9 +110,12 @@ Result<os::UniqueFd> MakeFilter(bool allow_fork, bool local_sockets) {
     if (result < 0 && status == 0) status = result;
   };
   for (const char* name : kRefused) check(Refuse(ctx, name));
-  if (local_sockets) {
+  if (sockets != Sockets::kAll) {
+    for (const char* name : kRefusedMostly) check(Refuse(ctx, name));
+  }
+  if (sockets == Sockets::kLocal) {
     check(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, SCMP_A0_32(SCMP_CMP_NE, AF_UNIX)));
-  } else {
+  } else if (sockets == Sockets::kNone) {
     check(Refuse(ctx, "socket"));
   }
   // Its flags lie in memory that a filter cannot read; C libraries fall back to clone.

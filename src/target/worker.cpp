@@ -83,7 +83,7 @@ Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& 
   if (setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0) {
     return os::FailErrno("cannot ask for credentials");
   }
-  SZARENA_TRY(const os::UniqueFd filter, sandbox::MakeFilter(/*allow_fork=*/false, /*local_sockets=*/spec.device != nullptr));
+  SZARENA_TRY(const os::UniqueFd filter, sandbox::MakeFilter(/*allow_fork=*/false, spec.device != nullptr ? sandbox::Sockets::kLocal : sandbox::Sockets::kNone));
   SZARENA_TRY(const os::UniqueFd driver, os::MemoryFile("driver", spec.driver));
   SZARENA_TRY(const os::UniqueFd library, os::MemoryFile("library", spec.library));
 
@@ -110,7 +110,7 @@ Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& 
   if (spec.device != nullptr) {
     worker.on_device_ = true;
     command.devices = spec.device->nodes;
-    command.local_sockets = true;
+    command.sockets = sandbox::Sockets::kLocal;
     command.binds = spec.device->folders;
     command.env.insert(command.env.end(), spec.device->env.begin(), spec.device->env.end());
     command.limits.address_space_bytes = 0;  // the device's memory and the host's share one address space

@@ -76,7 +76,7 @@ Result<Probed> ProbeDevice(const sandbox::Sandbox& sandbox, const std::string& f
   command.env = access.env;
   command.files = {{driver.get(), kDriverPath, 0555}};
   command.devices = access.nodes;
-  command.local_sockets = true;
+  command.sockets = sandbox::Sockets::kLocal;
   command.binds = access.folders;
   command.limits.open_files = 1024;
   command.limits.processes = 256;

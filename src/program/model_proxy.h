@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one way from an agent program to its model: allows that service's calls and nothing else,
+// puts the key in, counts tokens, and closes when the budget is used up.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "agent/budget.h"
+#include "agent/transcript.h"
+#include "model/http_model.h"
+#include "net/server/http_server.h"
+
+namespace szarena::program {
+
+// Serves from its creation to its destruction. Meter and transcript must outlive it.
+class ModelProxy {
+ public:
+  // Requests are sent on to `config`'s address with `config`'s key, whatever their own say.
+  ModelProxy(net::Listener listener, model::HttpModelConfig config, agent::Meter& meter,
+             agent::Transcript& transcript);
+
+ private:
+  struct Call;
+  void Handle(const net::Incoming& request, net::Reply& reply);
+  void Forward(const Call& call, const net::Incoming& request, net::Reply& reply);
+  void Count(const Call& call, const model::Reply& answer, double seconds);
+
+  const model::HttpModelConfig config_;
+  const model::Wire& wire_;
+  agent::Meter& meter_;
+  agent::Transcript& transcript_;
+  std::unique_ptr<net::HttpServer> server_;
+};
+
+}  // namespace szarena::program
