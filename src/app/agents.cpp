@@ -8,6 +8,7 @@
 
 #include "agent/ladder.h"
 #include "agent/workflow/workflow.h"
+#include "app/program_agents.h"
 #include "app/run_agent.h"
 #include "model/settings.h"
 #include "task/prompt.h"
@@ -58,7 +59,20 @@ Result<MadeAgent> MakeModelAgent(const model::Settings& settings, const AgentOpt
 
 }  // namespace
 
+std::string KeyName(const AgentOptions& options) {
+  std::string name = options.agent;
+  if (NamesProgram(name)) name = name.substr(0, name.find(' '));
+  return options.model.empty() ? name : name + "+" + options.model;
+}
+
 Result<std::string> WorkflowFor(const AgentOptions& options) {
+  if (NamesProgram(options.agent)) return ProgramWorkflow(options);
+  if (!options.model.empty()) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("--model is for agent programs ({}); a model as an agent is --agent "
+                            "PROVIDER:MODEL",
+                            ProgramAgentNames()));
+  }
   if (options.agent == "ladder") {
     if (options.workflow.empty() || options.workflow == "scripted") return "scripted";
     return Fail(ErrorCode::kInvalidArgument,
@@ -69,9 +83,9 @@ Result<std::string> WorkflowFor(const AgentOptions& options) {
   if (!model::NamesModel(settings, options.agent)) {
     return Fail(
         ErrorCode::kInvalidArgument,
-        fmt::format("there is no agent '{}'; expected 'ladder', a model as PROVIDER:MODEL, or "
-                    "an agent of '{}'",
-                    options.agent, model::SettingsPath(Variable)));
+        fmt::format("there is no agent '{}'; expected 'ladder', a model as PROVIDER:MODEL, an "
+                    "agent of '{}', or an agent program ({})",
+                    options.agent, model::SettingsPath(Variable), ProgramAgentNames()));
   }
   const std::string workflow = options.workflow.empty() ? "iterative" : options.workflow;
   if (!agent::FindWorkflow(workflow)) {
@@ -90,6 +104,7 @@ Result<MadeAgent> MakeAgent(const AgentOptions& options, const SessionSetup& set
     made.agent = std::make_unique<agent::LadderAgent>(std::move(steps));
     return made;
   }
+  if (NamesProgram(options.agent)) return MakeProgramAgent(options, setup);
   SZARENA_TRY(const model::Settings settings, model::ReadSettings(options.models, Variable));
   return MakeModelAgent(settings, options, setup);
 }

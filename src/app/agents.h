@@ -17,6 +17,7 @@ struct AgentOptions {
   std::string agent = "ladder";
   std::string workflow;  // empty: the agent's usual one
   std::string models;    // path of models.toml; empty: the usual one
+  std::string model;     // of an agent program: "gpt-x" of its usual service, or "PROVIDER:MODEL"
 };
 
 struct MadeAgent {
@@ -33,6 +34,10 @@ inline constexpr int64_t kDefaultModelCalls = 100;
 // The workflow's name as it stands in the session's key: known before anything is loaded.
 // kInvalidArgument: no such agent or workflow.
 Result<std::string> WorkflowFor(const AgentOptions& options);
+
+// The agent's name as it stands in the session's key: with the model of a program, and a command
+// without its arguments.
+std::string KeyName(const AgentOptions& options);
 
 // The agent for this session. kUnavailable: something it needs (a key, a program) is missing.
 Result<MadeAgent> MakeAgent(const AgentOptions& options, const SessionSetup& setup);

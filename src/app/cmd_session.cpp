@@ -42,7 +42,8 @@ void PrintOutcome(const Options& options, const SessionSetup& setup,
 
 Result<ExitCode> RunSessionCommand(const Options& options) {
   SZARENA_TRY(const std::string workflow, WorkflowFor(options.agent));
-  SZARENA_TRY(SessionSetup setup, PrepareSession(options.session, options.agent.agent, workflow));
+  SZARENA_TRY(SessionSetup setup,
+              PrepareSession(options.session, KeyName(options.agent), workflow));
   SZARENA_TRY(const MadeAgent made, MakeAgent(options.agent, setup));
   agent::Budget& budget = setup.plan.budget;
   if (made.calls_model && !budget.model_calls && !budget.tokens && !budget.cost_usd &&
@@ -68,9 +69,12 @@ void AddSession(CLI::App& app, Action& action) {
   AddSessionOptions(*command, options->session);
   command
       ->add_option("--agent", options->agent.agent,
-                   "ladder (the task's hand-written candidates), or a model as PROVIDER:MODEL")
+                   "ladder (the task's hand-written candidates), a model as PROVIDER:MODEL, or an "
+                   "agent program: codex, gemini, claude, opencode, command:\"...\"")
       ->capture_default_str();
   command->add_option("--workflow", options->agent.workflow, "How the agent is driven");
+  command->add_option("--model", options->agent.model,
+                      "An agent program's model: a name of its usual service, or PROVIDER:MODEL");
   command->add_option("--models", options->agent.models,
                       "File of services, models and prices (docs/agents.md)");
   command->add_flag("--json", options->as_json, "Print the outcome as JSON");

@@ -29,6 +29,7 @@ Launch Prepare(const Surroundings& in) {
                 {"CLAUDE_CONFIG_DIR", in.home + "/.claude"},
                 {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"},
                 {"DISABLE_AUTOUPDATER", "1"},
+                {"ENABLE_TOOL_SEARCH", "false"},  // our tools are there from the start
                 {"MCP_TIMEOUT", "30000"},
                 {"MCP_TOOL_TIMEOUT", "660000"}};
   launch.files = {{"mcp.json", servers.Dump(2)}};

@@ -45,6 +45,13 @@ void Cover(std::vector<std::string>& argv, const std::string& folder) {
   Add(argv, {"--perms", "0555", "--size", "4096", "--tmpfs", folder, "--remount-ro", folder});
 }
 
+// The folders above `target`, where they are not there yet; bubblewrap itself would make them for root alone.
+void AddParents(std::vector<std::string>& argv, const std::string& target) {
+  for (size_t slash = target.find('/', 1); slash != std::string::npos; slash = target.find('/', slash + 1)) {
+    Add(argv, {"--perms", "0755", "--dir", target.substr(0, slash)});
+  }
+}
+
 // The host's programs and libraries, nothing else of the host: never "/", never /etc as a whole.
 // Nor bubblewrap's own process, which runs on beside the program as the same user: who may write its memory has a process
 // that no one stops.
@@ -62,6 +69,7 @@ void AddSystem(std::vector<std::string>& argv, const std::vector<std::string>& h
       Add(argv, {"--ro-bind", name, name});
     }
   }
+  AddParents(argv, "/etc/alternatives");
   Add(argv, {"--ro-bind-try", "/etc/alternatives", "/etc/alternatives"});
   Add(argv, {"--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"});
   Add(argv, {"--proc", "/proc", "--dev", "/dev"});
@@ -169,12 +177,14 @@ Result<os::Process> Sandbox::StartIn(Mode mode, const Command& command) const {
   AddSystem(argv, hidden_);
   Add(argv, {"--perms", "1777", "--size", std::to_string(command.limits.tmp_bytes), "--tmpfs", "/tmp"});
   for (const Bind& bind : command.binds) {
+    AddParents(argv, bind.target);
     Add(argv, {bind.writable ? "--bind" : "--ro-bind", bind.source, bind.target});
   }
   for (const std::string& device : command.devices) Add(argv, {"--dev-bind", device, device});
   std::vector<os::UniqueFd> kept;  // open until the child has them
   int next_fd = kFirstDataFd;
   for (const DataFile& file : command.files) {
+    AddParents(argv, file.target);
     spec.fds.emplace_back(file.fd, next_fd);
     Add(argv, {"--perms", fmt::format("{:04o}", file.mode), "--ro-bind-data",
                std::to_string(next_fd), file.target});
