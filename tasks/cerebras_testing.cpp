@@ -216,6 +216,7 @@ RunResult RunStream(const std::shared_ptr<const bytecode::Program>& program, con
   const auto idle = s.machine->RunUntilIdle();
   EXPECT_TRUE(idle) << idle.error().ToString();
   result.cycles = s.machine->now() - before;
+  if (std::getenv("SZDBG")) for (int x = 0; x < width; ++x) { auto c = s.machine->StatisticsOf(x, 0).count; fmt::print("  PE {} busy {} stalled {} tasks {} in {} out {} elements {}\n", x, c.busy, c.stalled, c.tasks, c.wavelets_in, c.wavelets_out, c.elements); }
   for (size_t y = 0; y < rows.size(); ++y) {
     result.out.push_back(!idle || rows[y].empty() ? Words{} : s.machine->TakeOutput(out[y]));
   }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unary and binary operators, short-circuit logic and the cast of @as.
 #include "csl/sema/evaluator.h"
+
+#include <bit>
+
 #include "csl/sema/number.h"
 #include "csl/sema/scope.h"
 
@@ -262,6 +265,29 @@ Operand Evaluator::EmitBinary(BinaryOp op, const Operand& lhs, const Operand& rh
       FixWidth(dest, type);
       return Operand::Register(type, dest);
     }
+  }
+
+  // By a power of two: shifts and masks, as every compiler does.
+  if (info.kind == TypeKind::kInt && rhs.IsValue() && rhs.value.as_int() != nullptr &&
+      *rhs.value.as_int() > 1 && std::has_single_bit(static_cast<uint64_t>(*rhs.value.as_int())) &&
+      (op == BinaryOp::kMul ||
+       ((op == BinaryOp::kDiv || op == BinaryOp::kMod) && !info.is_signed))) {
+    const auto factor = static_cast<uint64_t>(*rhs.value.as_int());
+    const int64_t log2 = std::countr_zero(factor);
+    const Reg dest = fb_->NewReg();
+    switch (op) {
+      case BinaryOp::kMul:
+        fb_->Emit(TypedOp(Op::kShlI8, *scalar), dest, a, fb_->Const(log2));
+        break;
+      case BinaryOp::kDiv:
+        fb_->Emit(TypedOp(Op::kShrI8, *scalar), dest, a, fb_->Const(log2));
+        break;
+      default:
+        fb_->Emit(Op::kAnd, dest, a, fb_->Const(static_cast<int64_t>(factor - 1)));
+        break;
+    }
+    FixWidth(dest, type);
+    return Operand::Register(type, dest);
   }
 
   Reg b = 0;
