@@ -44,7 +44,7 @@ __device__ void MoveRows(uint32_t* rows, Pointer x, uint64_t begin, uint64_t n) 
 #pragma unroll 8
   for (uint32_t k = threadIdx.x; k < kPieces; k += kThreads) {
     const uint64_t at = begin + k * kPiece;
-    T* here = rows + k * kPiece / kBlock * kRow + k * kPiece % kBlock;
+    uint32_t* here = rows + k * kPiece / kBlock * kRow + k * kPiece % kBlock;
     if (wide && at + kPiece <= n) {
       if constexpr (kLoad) {
         *reinterpret_cast<uint4*>(here) = __ldcs(reinterpret_cast<const uint4*>(x + at));
