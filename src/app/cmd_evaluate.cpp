@@ -128,6 +128,7 @@ Result<ExitCode> Evaluate(const Arguments& arguments) {
   } else {
     PrintText(evaluation.verdict);
   }
+  if (!evaluation.verdict.not_run.empty()) return ExitCode::kEnvironment;
   return evaluation.verdict.ranked() ? ExitCode::kDone : ExitCode::kCandidateFailed;
 }
 

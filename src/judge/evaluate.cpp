@@ -21,6 +21,7 @@
 #include "judge/platform.h"
 #include "judge/split.h"
 #include "target/cpu/build.h"
+#include "target/cuda/build.h"
 
 namespace szarena::judge {
 namespace {
@@ -184,10 +185,10 @@ void Ladder::Settle(Stage until) {
 
 Result<std::unique_ptr<Platform>> Ladder::MakePlatform() {
   if (options_.target == "cerebras") return MakeCerebrasPlatform(options_, *sandbox_, candidate_, verdict_.threads);
-  for (const target::Backend* backend : {&target::cpu::CpuBackend()}) {
+  for (const target::Backend* backend : {&target::cpu::CpuBackend(), &target::cuda::CudaBackend()}) {
     if (backend->name == options_.target) return MakeLibraryPlatform(options_, *backend, *sandbox_, verdict_.threads);
   }
-  return Fail(ErrorCode::kUnavailable, "target '" + options_.target + "' cannot be judged by this build; 'cpu' and 'cerebras' can");
+  return Fail(ErrorCode::kUnavailable, "target '" + options_.target + "' cannot be judged by this build; 'cpu', 'cuda' and 'cerebras' can");
 }
 
 Result<bool> Ladder::Receive() {
@@ -476,6 +477,8 @@ void Ladder::WriteFeedback() {
       ++shown;
     }
     if (*failed == Stage::kBuilt && !build_log_.empty()) text += build_log_;
+  } else if (!verdict_.not_run.empty()) {
+    text = "it was built; " + verdict_.not_run + "\n";
   } else {
     text = "all stages hold\n";
     if (verdict_.ratio) {
@@ -530,7 +533,12 @@ Result<Evaluation> Ladder::Run() {
   if (received) {
     SZARENA_TRY(built, BuildCandidate());
   }
-  const bool run = built && options_.until > Stage::kBuilt;
+  bool run = built && options_.until > Stage::kBuilt;
+  if (run) {
+    verdict_.not_run = platform_->CannotRun();
+    run = verdict_.not_run.empty();
+    if (!run) verdict_.at(Stage::kStarted).detail = verdict_.not_run;
+  }
   if (run) SZARENA_TRY_VOID(RunCorrectness());
   Settle(run ? Stage::kMeasured : Stage::kStarted);
   if (options_.until == Stage::kMeasured && verdict_.correct()) {

@@ -36,8 +36,17 @@ class LibraryPlatform final : public Platform {
                  Printable(built.log, built.log.size(), Lines::kAny)};
     if (!built.ok) return result;
     sha256_ = candidate.sha256;
-    subject_ = {&backend_, &sandbox_, &options_.task, std::move(built.library), threads_};
+    subject_ = SubjectFor(std::move(built.library));
     return result;
+  }
+
+  std::string CannotRun() override {
+    if (backend_.device == nullptr || device_) return "";
+    Result<target::DeviceAccess> device = backend_.device(sandbox_);
+    if (!device) return device.error().message;
+    device_ = *std::move(device);
+    subject_.device = &*device_;
+    return "";
   }
 
   Result<RunReport> Run(target::CallKind kind, std::vector<Call>& calls,
@@ -47,16 +56,29 @@ class LibraryPlatform final : public Platform {
 
   Result<Measurement> Measure(const std::optional<std::string>& baseline) override {
     SZARENA_TRY(std::optional<std::string> library, BuildBaseline(baseline));
-    const Subject other{&backend_, &sandbox_, &options_.task, library.value_or(""), threads_};
+    const Subject other = SubjectFor(library.value_or(""));
     MeasureOptions options;
     options.trials = options_.trials;
     options.free_format = options_.free_format;
     return judge::Measure(subject_, library ? &other : nullptr, options);
   }
 
-  void Describe(Verdict& verdict) const override { static_cast<void>(verdict); }
+  void Describe(Verdict& verdict) const override {
+    if (device_) verdict.machine += "; " + device_->name;
+  }
 
  private:
+  Subject SubjectFor(std::string library) const {
+    Subject subject;
+    subject.backend = &backend_;
+    subject.sandbox = &sandbox_;
+    subject.task = &options_.task;
+    subject.library = std::move(library);
+    subject.threads = threads_;
+    subject.device = device_ ? &*device_ : nullptr;
+    return subject;
+  }
+
   Result<std::optional<std::string>> BuildBaseline(const std::optional<std::string>& folder) {
     if (!folder) return std::optional<std::string>();
     SZARENA_TRY(const target::Candidate baseline, target::ReadCandidate(*folder));
@@ -81,6 +103,7 @@ class LibraryPlatform final : public Platform {
   const sandbox::Sandbox& sandbox_;
   int threads_;
   std::string sha256_;
+  std::optional<target::DeviceAccess> device_;
   Subject subject_;
 };
 

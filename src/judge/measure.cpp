@@ -23,8 +23,13 @@ using target::Outcome;
 using target::SlotSizes;
 using target::Worker;
 
-// Calls per command: several fresh inputs each, so that stopping and resuming (some 0.1 ms) weighs little.
+// Calls per command: several fresh inputs each, so that stopping and resuming (some 0.1 ms) weighs little. On a device the
+// judge's clock holds the device's own against it, so there are more, with more data.
 constexpr size_t kSlots = 2;
+constexpr size_t kDeviceSlots = 4;
+// A device's events may miss this much of what the judge sees: the way there and back. What is more was hidden from them.
+constexpr double kUnseenSeconds = 0.002;
+constexpr double kUnseenShare = 0.25;
 constexpr int kWarmUps = 2;
 constexpr milliseconds kTimedTimeout{30000};
 constexpr milliseconds kIdleTime{60};
@@ -38,11 +43,26 @@ struct Round {
   std::vector<Bytes> own;         // the candidate's payloads, kept with --format free
 };
 
+// Seconds of one command's calls.
+struct Times {
+  double host = 0;
+  double device = 0;  // between device events; 0: no device
+  double unseen = 0;  // what the judge's clock saw beside them
+};
+
 struct Series {
-  std::vector<double> candidate;  // seconds
-  std::vector<double> baseline;
+  std::vector<Times> candidate;
+  std::vector<Times> baseline;
   std::vector<double> payload_bytes;
 };
+
+// Runs f(0) .. f(count - 1), each on a thread of its own.
+template <typename F>
+void ForEachSlot(size_t count, F f) {
+  std::vector<std::jthread> workers;
+  for (size_t k = 1; k < count; ++k) workers.emplace_back([&f, k] { f(k); });
+  f(0);
+}
 
 // Copies every input of a round to `to` on `threads` threads; seconds.
 double TimeCopy(const std::vector<Bytes>& inputs, Bytes& to, int threads) {
@@ -66,7 +86,12 @@ double TimeCopy(const std::vector<Bytes>& inputs, Bytes& to, int threads) {
 class Timing {
  public:
   Timing(const Subject& candidate, const Subject* baseline, const MeasureOptions& options)
-      : candidate_(candidate), baseline_(baseline), options_(options), task_(*candidate.task) {}
+      : candidate_(candidate),
+        baseline_(baseline),
+        options_(options),
+        task_(*candidate.task),
+        device_(candidate.device),
+        slots_(device_ != nullptr ? kDeviceSlots : kSlots) {}
 
   Result<Measurement> Run();
 
@@ -74,21 +99,27 @@ class Timing {
   Result<void> Prepare();
   Result<void> Fill(Round& round) const;
   double CopyBandwidth() const {  // bytes read and written per second
+    if (device_ != nullptr) return device_->copy_gbs * 1e9;
     return 2 * static_cast<double>(copy_to_.size()) / MakeFigure(copy_seconds_).median;
   }
   Result<void> RunDirection(CallKind kind);
-  // One command of one side; seconds, or nothing where the candidate failed (fault is set).
-  Result<std::optional<double>> RunSide(Worker& worker, CallKind kind, Round& round, bool is_candidate);
+  // One command of one side, on a device a second one with the transfers; nothing where the candidate failed (fault is set).
+  Result<std::optional<Times>> RunSide(Worker& worker, CallKind kind, Round& round, bool is_candidate);
+  Result<std::optional<Times>> RunCommand(Worker& worker, CallKind kind, Round& round, bool is_candidate, bool with_transfers);
   std::optional<std::string> Verify(const Worker& worker, CallKind kind, Round& round, size_t slot, bool is_candidate);
   const std::vector<Bytes>& Payloads(const Round& round, bool is_candidate) const {
     return is_candidate && options_.free_format ? round.own : round.references;
   }
   DirectionResult Summarise(const Series& series) const;
+  // The device's events against the judge's clock, after Summarise.
+  void CheckClock(CallKind kind, const Series& series);
 
   const Subject& candidate_;
   const Subject* baseline_;
   const MeasureOptions& options_;
-  const TaskSpec& task_;
+  TaskSpec task_;
+  const target::DeviceAccess* device_;
+  size_t slots_;
   TimedData data_;
   szarena_problem problem_ = {};
   std::vector<Round> rounds_;
@@ -98,32 +129,41 @@ class Timing {
 };
 
 Result<void> Timing::Prepare() {
+  if (device_ != nullptr) task_.timed_elements = task_.timed_elements_on_device;
   SZARENA_TRY(data_, TimedData::Load(task_, candidate_.threads));
   problem_ = data_.problem();
   rounds_.resize(static_cast<size_t>(options_.trials + kWarmUps));
   for (Round& round : rounds_) {
-    round.own.resize(kSlots);
-    for (size_t slot = 0; slot < kSlots; ++slot) round.seeds.push_back(DrawSecretSeed());
+    round.own.resize(slots_);
+    for (size_t slot = 0; slot < slots_; ++slot) round.seeds.push_back(DrawSecretSeed());
   }
-  copy_to_.resize(kSlots * InputBytes(task_, problem_));
+  if (device_ == nullptr) copy_to_.resize(slots_ * InputBytes(task_, problem_));
   return {};
 }
 
 Result<void> Timing::Fill(Round& round) const {
-  for (const uint64_t seed : round.seeds) {
-    Bytes input(InputBytes(task_, problem_));
-    data_.Fill(seed, input);
-    SZARENA_TRY(Bytes reference, ReferenceForward(task_, problem_, input));
-    round.inputs.push_back(std::move(input));
-    round.references.push_back(std::move(reference));
-  }
+  round.inputs.resize(slots_);
+  round.references.resize(slots_);
+  std::vector<Result<void>> filled(slots_);
+  ForEachSlot(slots_, [&](size_t slot) {
+    Bytes& input = round.inputs[slot];
+    input.resize(InputBytes(task_, problem_));
+    data_.Fill(round.seeds[slot], input);
+    Result<Bytes> reference = ReferenceForward(task_, problem_, input);
+    if (reference) {
+      round.references[slot] = *std::move(reference);
+    } else {
+      filled[slot] = tl::unexpected(reference.error());
+    }
+  });
+  for (const Result<void>& result : filled) SZARENA_TRY_VOID(result);
   return {};
 }
 
 std::optional<std::string> Timing::Verify(const Worker& worker, CallKind kind, Round& round, size_t slot,
                                           bool is_candidate) {
   const target::Slot& answer = worker.answer(slot);
-  const std::string function = FunctionName(task_, kind);
+  const std::string function = FunctionName(candidate_, kind);
   if (answer.code != SZARENA_OK) return fmt::format("{} returned {} in a timed run", function, answer.code);
   const std::span<std::byte> output = worker.output(slot);
   if (kind == CallKind::kForward) {
@@ -168,56 +208,116 @@ std::optional<std::string> Timing::Verify(const Worker& worker, CallKind kind, R
   return std::nullopt;
 }
 
-Result<std::optional<double>> Timing::RunSide(Worker& worker, CallKind kind, Round& round, bool is_candidate) {
+Result<std::optional<Times>> Timing::RunSide(Worker& worker, CallKind kind, Round& round, bool is_candidate) {
+  SZARENA_TRY(std::optional<Times> times, RunCommand(worker, kind, round, is_candidate, false));
+  if (!times || device_ == nullptr) return times;
+  SZARENA_TRY(const std::optional<Times> with_transfers, RunCommand(worker, kind, round, is_candidate, true));
+  if (!with_transfers) return with_transfers;
+  times->unseen = times->host - times->device;
+  times->host = with_transfers->host;
+  return times;
+}
+
+Result<std::optional<Times>> Timing::RunCommand(Worker& worker, CallKind kind, Round& round, bool is_candidate, bool with_transfers) {
   const std::vector<Bytes>& sources = kind == CallKind::kForward ? round.inputs : Payloads(round, is_candidate);
   std::vector<SlotSizes> slots;
   SZARENA_TRY(const uint64_t capacity, OutputCapacity(task_, problem_, kind));
   for (const Bytes& source : sources) slots.push_back({source.size(), capacity});
-  const auto failed = [&](const std::string& why) -> Result<std::optional<double>> {
+  const auto failed = [&](const std::string& why) -> Result<std::optional<Times>> {
     if (!is_candidate) return Fail(ErrorCode::kInternal, "the baseline failed while timed: " + why);
     result_.fault = why;
-    return std::optional<double>();
+    return std::optional<Times>();
   };
   SZARENA_TRY(const Outcome prepared, worker.Prepare(problem_, slots, false, kTimedTimeout));
   if (!prepared.ok) return failed(prepared.message);
   const PoisonKey key{DrawSecretSeed(), false};
-  for (size_t slot = 0; slot < slots.size(); ++slot) {
+  ForEachSlot(slots_, [&](size_t slot) {
     std::memcpy(worker.input(slot).data(), sources[slot].data(), sources[slot].size());
     Poison(worker.guard_before(slot), key);
     Poison(worker.guard_after(slot), key);
     Poison(worker.output(slot), key);
-  }
-  SZARENA_TRY(const Outcome outcome, worker.Call(kind, kTimedTimeout));
+  });
+  SZARENA_TRY(const Outcome outcome, worker.Call(kind, kTimedTimeout, with_transfers));
   if (!outcome.ok) return failed("in a timed run: " + outcome.message);
-  for (size_t slot = 0; slot < slots.size(); ++slot) {
+  if (worker.input_changed()) return failed("a timed run changed its input");
+  std::vector<std::optional<std::string>> faults(slots_);
+  ForEachSlot(slots_, [&](size_t slot) {
     if (FirstTouched(worker.guard_before(slot), key) || FirstTouched(worker.guard_after(slot), key)) {
-      return failed("a timed run wrote outside its output buffer");
+      faults[slot] = "a timed run wrote outside its output buffer";
+    } else {
+      faults[slot] = Verify(worker, kind, round, slot, is_candidate);
     }
-    if (const auto fault = Verify(worker, kind, round, slot, is_candidate)) return failed(*fault);
+  });
+  for (const std::optional<std::string>& fault : faults) {
+    if (fault) return failed(*fault);
   }
-  return std::optional(outcome.seconds);
+  Times times{.host = outcome.seconds};
+  for (size_t slot = 0; slot < slots_ && device_ != nullptr; ++slot) times.device += worker.answer(slot).device_seconds;
+  return std::optional(times);
 }
 
 DirectionResult Timing::Summarise(const Series& series) const {
   DirectionResult direction;
-  const double bytes = static_cast<double>(kSlots * InputBytes(task_, problem_));
-  const auto throughput = [bytes](const std::vector<double>& seconds) {
+  const double bytes = static_cast<double>(slots_ * InputBytes(task_, problem_));
+  // What the target is measured by: the device's time where there is one.
+  const auto main = [this](const Times& times) { return device_ != nullptr ? times.device : times.host; };
+  const auto figure = [&](const std::vector<Times>& all, auto seconds) {
     std::vector<double> speeds;
-    for (const double s : seconds) speeds.push_back(bytes / s * 1e-9);
+    for (const Times& times : all) speeds.push_back(bytes / seconds(times) * 1e-9);
+    return MakeFigure(std::move(speeds));
+  };
+  const auto throughput = [&](const std::vector<Times>& all) {
     Throughput result;
-    result.host = MakeFigure(speeds);
+    result.host = figure(all, [](const Times& times) { return times.host; });
+    if (device_ != nullptr) result.device = figure(all, main);
     return result;
   };
   direction.candidate = throughput(series.candidate);
   if (!series.baseline.empty()) {
     direction.baseline = throughput(series.baseline);
     std::vector<double> speedups;
-    for (size_t i = 0; i < series.candidate.size(); ++i) speedups.push_back(series.baseline[i] / series.candidate[i]);
+    for (size_t i = 0; i < series.candidate.size(); ++i) speedups.push_back(main(series.baseline[i]) / main(series.candidate[i]));
     direction.speedup = MakeFigure(speedups);
   }
+  std::vector<double> seconds;
+  for (const Times& times : series.candidate) seconds.push_back(main(times));
   const double floor_seconds = (bytes + MakeFigure(series.payload_bytes).median) / CopyBandwidth();
-  direction.floor_fraction = floor_seconds / MakeFigure(series.candidate).median;
+  direction.floor_fraction = floor_seconds / MakeFigure(seconds).median;
   return direction;
+}
+
+// The way to the process and back is in what the judge sees, and longer on a busy machine, but not in every run. Events that
+// lie must do so in the runs that make the median, the faster half: there the least unseen time tells.
+void Timing::CheckClock(CallKind kind, const Series& series) {
+  const auto median_shown = [](const std::vector<Times>& all) {
+    std::vector<double> values;
+    for (const Times& times : all) values.push_back(times.device);
+    return MakeFigure(std::move(values)).median;
+  };
+  const auto least_unseen = [&](const std::vector<Times>& all) {
+    const double shown = median_shown(all);
+    double least = HUGE_VAL;
+    for (const Times& times : all) {
+      if (times.device <= shown) least = std::min(least, times.unseen);
+    }
+    return least;
+  };
+  const double shown = median_shown(series.candidate);
+  const double hidden = least_unseen(series.candidate);
+  const bool compared = !series.baseline.empty();
+  const double usual = compared ? std::max(0.0, least_unseen(series.baseline)) : 0;
+  if (shown > 0 && hidden <= kUnseenSeconds + kUnseenShare * shown + 2 * usual) return;
+  const std::string what = fmt::format("{}: the device's events say {:.3f} ms, the judge's clock saw {:.3f} ms more",
+                                       FunctionName(candidate_, kind), shown * 1e3, hidden * 1e3);
+  if (compared) {
+    result_.flags.push_back({"device-clock-disagrees", FlagKind::kCheat, what + fmt::format(" ({:.3f} ms for the baseline)", usual * 1e3)});
+    return;
+  }
+  // Nothing beside it says whether the machine is busy or the events lie: no number then.
+  result_.flags.push_back({"device-clock-unproven", FlagKind::kWarning, what + "; measure beside a baseline on a quiet machine"});
+  DirectionResult& direction = result_.directions[kind == CallKind::kForward ? 0 : 1];
+  direction.candidate->device.reset();
+  direction.floor_fraction.reset();
 }
 
 Result<void> Timing::RunDirection(CallKind kind) {
@@ -225,7 +325,7 @@ Result<void> Timing::RunDirection(CallKind kind) {
   SZARENA_TRY(const uint64_t longest, ForwardCapacity(task_, problem_));
   const uint64_t elements = InputBytes(task_, problem_);
   const bool forward = kind == CallKind::kForward;
-  const std::vector<SlotSizes> room(kSlots, SlotSizes{forward ? elements : longest, forward ? longest : elements});
+  const std::vector<SlotSizes> room(slots_, SlotSizes{forward ? elements : longest, forward ? longest : elements});
   const size_t input_bytes = target::InputBytesFor(room);
   const size_t output_bytes = target::OutputBytesFor(room);
   SZARENA_TRY(Worker ours, StartWorker(candidate_, input_bytes, output_bytes));
@@ -248,15 +348,15 @@ Result<void> Timing::RunDirection(CallKind kind) {
     // Candidate first, baseline first, in turn: what drifts hits both alike.
     for (const bool is_candidate : {i % 2 == 0, i % 2 != 0}) {
       if (!is_candidate && !theirs) continue;
-      SZARENA_TRY(const std::optional<double> seconds,
+      SZARENA_TRY(const std::optional<Times> times,
                   RunSide(is_candidate ? ours : *theirs, kind, round, is_candidate));
-      if (!seconds) return {};
-      if (counts) (is_candidate ? series.candidate : series.baseline).push_back(*seconds);
+      if (!times) return {};
+      if (counts) (is_candidate ? series.candidate : series.baseline).push_back(*times);
     }
     if (counts) {
-      copy_seconds_.push_back(TimeCopy(round.inputs, copy_to_, candidate_.threads));
+      if (device_ == nullptr) copy_seconds_.push_back(TimeCopy(round.inputs, copy_to_, candidate_.threads));
       double payload = 0;
-      for (size_t slot = 0; slot < kSlots; ++slot) {
+      for (size_t slot = 0; slot < slots_; ++slot) {
         payload += static_cast<double>(forward ? ours.answer(slot).payload.size : Payloads(round, true)[slot].size());
       }
       series.payload_bytes.push_back(payload);
@@ -272,6 +372,7 @@ Result<void> Timing::RunDirection(CallKind kind) {
                                          idle * 1e3, kIdleTime.count())});
   }
   result_.directions[kind == CallKind::kForward ? 0 : 1] = Summarise(series);
+  if (device_ != nullptr) CheckClock(kind, series);
   return {};
 }
 
@@ -279,10 +380,10 @@ Result<Measurement> Timing::Run() {
   SZARENA_TRY_VOID(Prepare());
   SZARENA_TRY_VOID(RunDirection(CallKind::kForward));
   if (!result_.fault && task_.has_backward) SZARENA_TRY_VOID(RunDirection(CallKind::kBackward));
-  if (!copy_seconds_.empty()) result_.copy_bandwidth_gbs = CopyBandwidth() * 1e-9;
+  if (!copy_seconds_.empty() || device_ != nullptr) result_.copy_bandwidth_gbs = CopyBandwidth() * 1e-9;
   result_.detail = fmt::format("{} timed runs", options_.trials);
   result_.measured_field = fmt::format("{}; {} elements, a few of them exceptional, {} calls a run, every one on data of its own", data_.name(),
-                                       problem_.n, kSlots);
+                                       problem_.n, slots_);
   return std::move(result_);
 }
 

@@ -20,6 +20,7 @@ using target::SlotSizes;
 using target::Worker;
 
 constexpr milliseconds kPrepareTimeout{10000};
+constexpr milliseconds kDeviceLoadTimeout{60000};  // a driver that starts its device
 // After the last call the process may run on with nothing to do; more processor time than this is work.
 constexpr milliseconds kIdleTime{30};
 constexpr double kIdleSecondsAllowed = 0.005;
@@ -47,7 +48,9 @@ uint64_t ElementWidth(const TaskSpec& task, const szarena_problem& problem) {
 std::optional<std::string> Examine(const Worker& worker, CallKind kind, const Call& call, uint64_t capacity,
                                    PoisonKey key, const std::string& function, std::optional<Bytes>& got) {
   const target::Slot& answer = worker.answer(0);
-  if (std::memcmp(worker.input(0).data(), call.input.data(), call.input.size()) != 0) return "the input was changed";
+  if (std::memcmp(worker.input(0).data(), call.input.data(), call.input.size()) != 0 || worker.input_changed()) {
+    return "the input was changed";
+  }
   if (const auto at = FirstTouched(worker.guard_after(0), key)) {
     return fmt::format("{} wrote outside its output buffer: {} bytes past its end ({} bytes)", function, *at, capacity);
   }
@@ -66,8 +69,8 @@ std::optional<std::string> Examine(const Worker& worker, CallKind kind, const Ca
 
 }  // namespace
 
-std::string FunctionName(const TaskSpec& task, CallKind kind) {
-  return "szarena_" + std::string(DirectionName(task.name, kind == CallKind::kForward ? Direction::kForward
+std::string FunctionName(const Subject& subject, CallKind kind) {
+  return std::string(subject.backend->prefix) + std::string(DirectionName(subject.task->name, kind == CallKind::kForward ? Direction::kForward
                                                                                       : Direction::kBackward));
 }
 
@@ -93,13 +96,15 @@ Result<Worker> StartWorker(const Subject& subject, size_t input_bytes, size_t ou
   spec.output_bytes = output_bytes;
   spec.threads = subject.threads;
   spec.cpu_seconds = subject.cpu_seconds;
+  spec.device = subject.device;
+  if (subject.device != nullptr) spec.load_timeout = kDeviceLoadTimeout;
   return Worker::Start(*subject.sandbox, spec);
 }
 
 Result<RunReport> RunCalls(const Subject& subject, CallKind kind, std::vector<Call>& calls, milliseconds call_timeout) {
   RunReport report;
   const TaskSpec& task = *subject.task;
-  const std::string function = FunctionName(task, kind);
+  const std::string function = FunctionName(subject, kind);
   size_t input_bytes = 0;
   size_t output_bytes = 0;
   std::vector<SlotSizes> slots;
@@ -130,7 +135,7 @@ Result<RunReport> RunCalls(const Subject& subject, CallKind kind, std::vector<Ca
       const PoisonKey key{seed, inverted};
       SZARENA_TRY(const Outcome prepared, worker.Prepare(call.problem, {&slots[i], 1}, inverted, kPrepareTimeout));
       if (prepared.ending != Ending::kDone) {
-        report.findings.push_back({Stage::kFinished, "szarena_workspace_bytes: " + prepared.message + where});
+        report.findings.push_back({Stage::kFinished, std::string(subject.backend->prefix) + "workspace_bytes: " + prepared.message + where});
         end(false);
         return report;
       }

@@ -24,6 +24,7 @@ struct Subject {
   std::string library;  // bytes
   int threads = 1;
   uint64_t cpu_seconds = 300;  // of one process
+  const target::DeviceAccess* device = nullptr;  // where its calls run on an accelerator
 };
 
 // Makes every call twice, in one fresh process: over poison and over inverted poison, with the data at the end and at the
@@ -38,7 +39,7 @@ Result<target::Worker> StartWorker(const Subject& subject, size_t input_bytes, s
 Result<uint64_t> OutputCapacity(const TaskSpec& task, const szarena_problem& problem, target::CallKind kind);
 
 // The function's name: "szarena_compress".
-std::string FunctionName(const TaskSpec& task, target::CallKind kind);
+std::string FunctionName(const Subject& subject, target::CallKind kind);
 
 // The payload's place is inside the buffer, or why not.
 std::optional<std::string> PayloadFault(const szarena_payload& payload, uint64_t capacity);

@@ -39,6 +39,7 @@ struct TaskSpec {
   std::vector<FieldCase> public_fields;  // for feedback and the reported ratio
   std::vector<FieldCase> timed_fields;   // what is timed, one after another in one array, all with one relative bound
   uint64_t timed_elements = 4u << 20;
+  uint64_t timed_elements_on_device = 32u << 20;
 };
 
 // From this many elements on a field counts for the ratio rule.

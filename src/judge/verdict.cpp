@@ -253,6 +253,7 @@ Json VerdictToJson(const Verdict& verdict) {
                    {"measured_field", verdict.measured_field},
                    {"threads", verdict.threads},
                    {"wafer", verdict.wafer ? WaferRecordToJson(*verdict.wafer) : Json()},
+                   {"not_run", verdict.not_run},
                    {"flags", flags},
                    {"cases", cases},
                    {"feedback", verdict.feedback},
@@ -315,6 +316,7 @@ Result<Verdict> VerdictFromJson(const Json& json, const std::string& name) {
     SZARENA_TRY(CaseResult result, CaseFromJson(item));
     verdict.cases.push_back(std::move(result));
   }
+  SZARENA_TRY(verdict.not_run, reader.GetString("not_run"));
   SZARENA_TRY(verdict.feedback, reader.GetString("feedback"));
   SZARENA_TRY(verdict.sandbox, reader.GetString("sandbox"));
   SZARENA_TRY(verdict.machine, reader.GetString("machine"));

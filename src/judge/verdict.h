@@ -128,6 +128,9 @@ struct Verdict {
 
   std::optional<WaferRecord> wafer;          // Cerebras only
 
+  // Why the candidate was built and then not run: what this machine lacks. Neither a failure nor a success of the candidate.
+  std::string not_run;
+
   std::vector<Flag> flags;
   std::string feedback;  // what the candidate's author may see: compiler output, failing case, figures
   std::string sandbox;   // the layers that were active

@@ -31,7 +31,8 @@ struct DeviceAccess {
 };
 
 struct Backend {
-  std::string_view name;  // "cpu"
+  std::string_view name;    // "cpu"
+  std::string_view prefix;  // of the functions that a candidate exports: "szarena_"
   // Builds the candidate inside the sandbox. An Error means that the environment lacks something
   // (no compiler) or our own fault; sources that do not compile are a result.
   Result<BuildResult> (*build)(const sandbox::Sandbox& sandbox, const Candidate& candidate);

@@ -49,7 +49,7 @@ Result<BuildResult> Build(const sandbox::Sandbox& sandbox, const Candidate& cand
 }
 
 const Backend& CpuBackend() {
-  static constexpr Backend kBackend{"cpu", Build, DriverProgram};
+  static constexpr Backend kBackend{"cpu", "szarena_", Build, DriverProgram};
   return kBackend;
 }
 

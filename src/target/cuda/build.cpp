@@ -73,7 +73,7 @@ Result<BuildResult> Build(const sandbox::Sandbox& sandbox, const Candidate& cand
 }
 
 const Backend& CudaBackend() {
-  static constexpr Backend kBackend{"cuda", Build, DriverProgram, FindDevice};
+  static constexpr Backend kBackend{"cuda", "szarena_cuda_", Build, DriverProgram, FindDevice};
   return kBackend;
 }
 
