@@ -93,7 +93,7 @@ Program Generate(Choices& c) {
   const int next = b.take.LocalId();
 
   using Part = std::string (*)(Build&, const std::string&);
-  static const Part kParts[] = {ComputePart, ComputePart};
+  static const Part kParts[] = {ComputePart, VectorPart, StreamPart, StreamPart, TaskPart, FifoPart, SwitchPart, ComptimePart};
   const int parts = c.Between(1, 4);
   std::string imports, stages;
   for (int i = 0; i < parts; ++i) {
@@ -116,6 +116,7 @@ Program Generate(Choices& c) {
     program.host.emplace_back().name = "begin";
     program.host.back().width = program.width;
     program.host.back().height = program.height;
+    HostPart(b);
   }
   root += fmt::format("const next_id = @get_local_task_id({});\n", next) + imports +
           "var stage: u16 = 0;\n";
