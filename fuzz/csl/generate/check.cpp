@@ -13,6 +13,7 @@
 #include "csl/diag/render.h"
 #include "csl/driver/big_stack.h"
 #include "csl/layout/compile.h"
+#include "fabric/sim/compare.h"
 #include "memory_files.h"
 #include "sdkhost/runtime.h"
 
@@ -89,12 +90,13 @@ Compiled Compile(const Program& program, bool damaged) {
 struct Seen {
   std::string error;
   uint64_t cycles = 0;
+  uint64_t instructions = 0, elements = 0, hops = 0, busy = 0;
   std::vector<std::string> traps;
   std::vector<uint8_t> memory;  // of all PEs' variables
   std::vector<std::vector<uint32_t>> outputs;
   std::string wrong;  // first difference from what is expected
   friend bool operator==(const Seen& a, const Seen& b) {
-    return a.error == b.error && a.cycles == b.cycles && a.traps == b.traps &&
+    return a.error == b.error && a.cycles == b.cycles && a.instructions == b.instructions && a.elements == b.elements && a.hops == b.hops && a.busy == b.busy && a.traps == b.traps &&
            a.memory == b.memory && a.outputs == b.outputs;
   }
 };
@@ -139,12 +141,13 @@ Result<void> Drive(sdkhost::Runtime& runtime, const Program& program,
 }
 
 Seen Run(const Program& program, const Compiled& compiled, int threads,
-         std::optional<uint64_t> picker, uint64_t max_cycles) {
+         std::optional<uint64_t> picker, uint64_t max_cycles, fabric::Backend backend = fabric::Backend::kBytecode) {
   Seen seen;
   fabric::Options options;
   options.threads = threads;
   options.picker_seed = picker;
   options.max_cycles = max_cycles;
+  options.backend = backend;
   auto runtime = sdkhost::Runtime::FromProgram(compiled.program, options);
   if (!runtime) {
     seen.error = runtime.error().ToString();
@@ -163,6 +166,11 @@ Seen Run(const Program& program, const Compiled& compiled, int threads,
     fabric.DeadlockReport();
   }
   seen.cycles = fabric.now();
+  const fabric::Statistics statistics = fabric.statistics();
+  seen.instructions = statistics.instructions;
+  seen.elements = statistics.elements;
+  seen.hops = statistics.hops;
+  seen.busy = statistics.busy_cycles;
   for (const fabric::Trap& trap : fabric.traps()) seen.traps.push_back(trap.ToString());
   const bytecode::Program& image = *compiled.program;
   for (int y = 0; y < image.height; ++y) {
@@ -214,12 +222,18 @@ std::string Different(const Seen& a, const Seen& b, const std::string& how) {
   if (a.error != b.error) return fmt::format("{}: '{}' or '{}'", how, a.error, b.error);
   if (a.cycles != b.cycles) return fmt::format("{}: {} or {} cycles", how, a.cycles, b.cycles);
   if (a.traps != b.traps) return how + ": other traps";
+  if (a.memory == b.memory && a.outputs == b.outputs) return how + ": other statistics";
   return how + ": other memory";
 }
 
 }  // namespace
 
-Verdict CheckValid(const Program& program) {
+bool HaveNative() {
+  static const bool kHave = fabric::WhyNoNativeBackend().empty();
+  return kHave;
+}
+
+Verdict CheckValid(const Program& program, bool native) {
   Verdict verdict;
   const Compiled compiled = Compile(program, false);
   verdict.messages = compiled.messages;
@@ -242,6 +256,9 @@ Verdict CheckValid(const Program& program) {
   if (verdict.fault.empty() && program.width * program.height > 1)
     verdict.fault =
         Different(one, Run(program, compiled, 2, {}, kCycles), "1 and 2 threads differ");
+  if (verdict.fault.empty() && native && HaveNative()) {
+    verdict.fault = Different(one, Run(program, compiled, 1, {}, kCycles, fabric::Backend::kNative), "bytecode and native code differ");
+  }
   if (verdict.fault.empty() && !program.order_matters) {
     const Seen shaken = Run(program, compiled, 1, 7, kCycles);
     if (!shaken.error.empty())
@@ -254,7 +271,7 @@ Verdict CheckValid(const Program& program) {
   return verdict;
 }
 
-Verdict CheckDamaged(const Program& program) {
+Verdict CheckDamaged(const Program& program, bool native) {
   Verdict verdict;
   const Compiled compiled = Compile(program, true);
   verdict.messages = compiled.messages;
@@ -267,6 +284,9 @@ Verdict CheckDamaged(const Program& program) {
   if (program.width * program.height > 1)
     verdict.fault =
         Different(one, Run(program, compiled, 2, {}, kCycles), "1 and 2 threads differ");
+  if (verdict.fault.empty() && native && HaveNative()) {
+    verdict.fault = Different(one, Run(program, compiled, 1, {}, kCycles, fabric::Backend::kNative), "bytecode and native code differ");
+  }
   return verdict;
 }
 

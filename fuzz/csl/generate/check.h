@@ -17,9 +17,11 @@ struct Verdict {
   uint64_t cycles = 0;
 };
 
-// A program that is valid by construction.
-Verdict CheckValid(const Program& program);
+// A program that is valid by construction. `native`: with the native back end too, where there is one.
+Verdict CheckValid(const Program& program, bool native);
 // A damaged one.
-Verdict CheckDamaged(const Program& program);
+Verdict CheckDamaged(const Program& program, bool native);
+// Is there a native back end to compare with?
+bool HaveNative();
 
 }  // namespace szarena::csl_fuzz

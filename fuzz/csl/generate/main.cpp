@@ -42,7 +42,7 @@ Program Make(Choices& damage, Choices& choices, bool damaged, std::string* how) 
 int main(int argc, char** argv) {
   uint64_t from = 0, to = 0;
   std::optional<std::string> input, corpus;
-  bool print = false, only_damaged = false, only_valid = false, all = false;
+  bool print = false, only_damaged = false, only_valid = false, all = false, native = false;
   for (int i = 1; i < argc; ++i) {
     const std::string arg = argv[i];
     const auto value = [&]() -> std::string { return i + 1 < argc ? argv[++i] : ""; };
@@ -52,6 +52,8 @@ int main(int argc, char** argv) {
       only_damaged = true;
     else if (arg == "--valid")
       only_valid = true;
+    else if (arg == "--native")
+      native = true;
     else if (arg == "--all")
       all = true;
     else if (arg == "--input")
@@ -83,6 +85,10 @@ int main(int argc, char** argv) {
     }
     return 0;
   }
+  if (native && !HaveNative()) {
+    std::fputs("csl_generate: this build has no native back end to compare with (install llvm-19-dev)\n", stderr);
+    return 3;
+  }
   int faults = 0;
   uint64_t valid = 0, refused = 0, ran = 0, cycles = 0;
   const auto run = [&](Choices& damage, Choices& choices, bool damaged, const std::string& name) {
@@ -92,7 +98,7 @@ int main(int argc, char** argv) {
       std::printf("%s%s%s%s", program.ToText().c_str(), damaged ? "// damage: " : "", how.c_str(),
                   damaged ? "\n" : "");
     std::fflush(stdout);
-    const Verdict verdict = damaged ? CheckDamaged(program) : CheckValid(program);
+    const Verdict verdict = damaged ? CheckDamaged(program, native) : CheckValid(program, native);
     cycles += verdict.cycles;
     if (!damaged)
       ++valid;
