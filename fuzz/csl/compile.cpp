@@ -13,6 +13,7 @@
 #include "csl/layout/compile.h"
 #include "csl/lib/library.h"
 #include "csl/parse/parser.h"
+#include "fabric/sim/fabric.h"
 
 using namespace szarena;
 using namespace szarena::csl;
@@ -85,5 +86,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!bytecode::Verify(*program)) std::abort();
   auto loaded = bytecode::FromBytes(bytecode::ToBytes(*program));
   if (!loaded) std::abort();
+  if (size_t{loaded->width} * loaded->height > 64) return 0;
+  fabric::Options options;
+  options.max_cycles = 2000;
+  auto fabric = fabric::Fabric::Create(std::make_shared<const bytecode::Program>(std::move(*loaded)), options);
+  if (!fabric) return 0;
+  if ((*fabric)->RunUntilIdle()) (*fabric)->Stop();
+  (*fabric)->DeadlockReport();
   return 0;
 }

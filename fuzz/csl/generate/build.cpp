@@ -93,7 +93,8 @@ Program Generate(Choices& c) {
   const int next = b.take.LocalId();
 
   using Part = std::string (*)(Build&, const std::string&);
-  static const Part kParts[] = {ComputePart, VectorPart, StreamPart, StreamPart, TaskPart, FifoPart, SwitchPart, ComptimePart};
+  static const Part kParts[] = {ComputePart, VectorPart, StreamPart, StreamPart,
+                                TaskPart,    FifoPart,   SwitchPart, ComptimePart, LibraryPart, EndPart};
   const int parts = c.Between(1, 4);
   std::string imports, stages;
   for (int i = 0; i < parts; ++i) {

@@ -40,7 +40,7 @@ struct Build {
   std::string exports;  // statements of the root's comptime block
   std::string globals;  // declarations of the root
   std::string memcpy_params;
-  int parts = 0;
+  int rotating_pairs = 0;  // of @bind_rotating_tasks, two at most
 
   int width() const { return program.width; }
   int height() const { return program.height; }
@@ -62,6 +62,7 @@ std::string FifoPart(Build& b, const std::string& p);
 std::string SwitchPart(Build& b, const std::string& p);
 std::string ComptimePart(Build& b, const std::string& p);
 std::string LibraryPart(Build& b, const std::string& p);
+std::string EndPart(Build& b, const std::string& p);
 // Adds host commands, exports and root code.
 void HostPart(Build& b);
 

@@ -96,7 +96,8 @@ struct Seen {
   std::vector<std::vector<uint32_t>> outputs;
   std::string wrong;  // first difference from what is expected
   friend bool operator==(const Seen& a, const Seen& b) {
-    return a.error == b.error && a.cycles == b.cycles && a.instructions == b.instructions && a.elements == b.elements && a.hops == b.hops && a.busy == b.busy && a.traps == b.traps &&
+    return a.error == b.error && a.cycles == b.cycles && a.instructions == b.instructions &&
+           a.elements == b.elements && a.hops == b.hops && a.busy == b.busy && a.traps == b.traps &&
            a.memory == b.memory && a.outputs == b.outputs;
   }
 };
@@ -141,7 +142,8 @@ Result<void> Drive(sdkhost::Runtime& runtime, const Program& program,
 }
 
 Seen Run(const Program& program, const Compiled& compiled, int threads,
-         std::optional<uint64_t> picker, uint64_t max_cycles, fabric::Backend backend = fabric::Backend::kBytecode) {
+         std::optional<uint64_t> picker, uint64_t max_cycles,
+         fabric::Backend backend = fabric::Backend::kBytecode) {
   Seen seen;
   fabric::Options options;
   options.threads = threads;
@@ -228,6 +230,11 @@ std::string Different(const Seen& a, const Seen& b, const std::string& how) {
 
 }  // namespace
 
+std::vector<uint8_t> ImageOf(const Program& program) {
+  const Compiled compiled = Compile(program, true);
+  return compiled.program != nullptr ? bytecode::ToBytes(*compiled.program) : std::vector<uint8_t>{};
+}
+
 bool HaveNative() {
   static const bool kHave = fabric::WhyNoNativeBackend().empty();
   return kHave;
@@ -257,7 +264,8 @@ Verdict CheckValid(const Program& program, bool native) {
     verdict.fault =
         Different(one, Run(program, compiled, 2, {}, kCycles), "1 and 2 threads differ");
   if (verdict.fault.empty() && native && HaveNative()) {
-    verdict.fault = Different(one, Run(program, compiled, 1, {}, kCycles, fabric::Backend::kNative), "bytecode and native code differ");
+    verdict.fault = Different(one, Run(program, compiled, 1, {}, kCycles, fabric::Backend::kNative),
+                              "bytecode and native code differ");
   }
   if (verdict.fault.empty() && !program.order_matters) {
     const Seen shaken = Run(program, compiled, 1, 7, kCycles);
@@ -278,6 +286,7 @@ Verdict CheckDamaged(const Program& program, bool native) {
   verdict.fault = compiled.fault;
   verdict.compiled = compiled.program != nullptr;
   if (!verdict.fault.empty() || compiled.program == nullptr) return verdict;
+  if (size_t{compiled.program->width} * compiled.program->height > 64) return verdict;  // a number of the rectangle was damaged
   constexpr uint64_t kCycles = 20'000;
   const Seen one = Run(program, compiled, 1, {}, kCycles);
   verdict.cycles = one.cycles;
@@ -285,7 +294,8 @@ Verdict CheckDamaged(const Program& program, bool native) {
     verdict.fault =
         Different(one, Run(program, compiled, 2, {}, kCycles), "1 and 2 threads differ");
   if (verdict.fault.empty() && native && HaveNative()) {
-    verdict.fault = Different(one, Run(program, compiled, 1, {}, kCycles, fabric::Backend::kNative), "bytecode and native code differ");
+    verdict.fault = Different(one, Run(program, compiled, 1, {}, kCycles, fabric::Backend::kNative),
+                              "bytecode and native code differ");
   }
   return verdict;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "program.h"
 
@@ -17,10 +18,13 @@ struct Verdict {
   uint64_t cycles = 0;
 };
 
-// A program that is valid by construction. `native`: with the native back end too, where there is one.
+// A program that is valid by construction. `native`: with the native back end too, where there is
+// one.
 Verdict CheckValid(const Program& program, bool native);
 // A damaged one.
 Verdict CheckDamaged(const Program& program, bool native);
+// The compiled program as a file holds it; empty where it is refused.
+std::vector<uint8_t> ImageOf(const Program& program);
 // Is there a native back end to compare with?
 bool HaveNative();
 

@@ -3,7 +3,7 @@
 //   csl_generate --seeds 0..300          checks programs of these seeds, and damaged ones; status 1
 //   at the first fault csl_generate --seed 7 --print        shows the program of a seed (--damaged:
 //   the damaged one) csl_generate --input FILE --print    shows the program of a fuzzer's input
-//   csl_generate --corpus DIR --seeds A..B   writes inputs for the fuzzer
+//   csl_generate --corpus DIR --as KIND --seeds A..B   writes inputs for the fuzzing program of that name
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 int Usage() {
   std::fputs(
       "usage: csl_generate (--seeds A..B | --seed N | --input FILE) [--print] [--damaged | "
-      "--valid] [--all] [--corpus DIR]\n",
+      "--valid] [--all] [--corpus DIR [--as valid|damaged|compile|image]]\n",
       stderr);
   return 2;
 }
@@ -37,11 +37,35 @@ Program Make(Choices& damage, Choices& choices, bool damaged, std::string* how) 
   return damaged ? Mutate(std::move(program), damage, how) : program;
 }
 
+// An input for one of the fuzzing programs.
+std::string CorpusInput(uint64_t seed, const std::string& as) {
+  Choices choices(seed);
+  std::string bytes;
+  if (as == "image") {
+    for (const uint8_t b : ImageOf(Generate(choices))) bytes += static_cast<char>(b);
+  } else if (as == "compile") {
+    // One file is all of the program: a module of it that places itself.
+    const Program program = Generate(choices);
+    for (const File& file : program.files) {
+      if (file.name == "part0.csl") bytes = file.text;
+    }
+    bytes += "layout {\n  @set_rectangle(2, 1);\n  for (@range(u16, 2)) |i| { @set_tile_code(i, 0, \"input.csl\", .{ .x = i, .y = 0, .next_id = @get_local_task_id(26) }); }\n}\n"
+             "task begin() void { start(); }\ncomptime {\n  @bind_local_task(begin, @get_local_task_id(25));\n  @activate(@get_local_task_id(25));\n}\n";
+  } else {
+    for (int i = 0; i < 4096; i += 8) {
+      const uint64_t word = choices.Bits();
+      for (int k = 56; k >= 0; k -= 8) bytes += static_cast<char>(word >> k & 0xff);
+    }
+  }
+  return bytes;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   uint64_t from = 0, to = 0;
   std::optional<std::string> input, corpus;
+  std::string as = "valid";
   bool print = false, only_damaged = false, only_valid = false, all = false, native = false;
   for (int i = 1; i < argc; ++i) {
     const std::string arg = argv[i];
@@ -58,6 +82,8 @@ int main(int argc, char** argv) {
       all = true;
     else if (arg == "--input")
       input = value();
+    else if (arg == "--as")
+      as = value();
     else if (arg == "--corpus")
       corpus = value();
     else if (arg == "--seed")
@@ -76,17 +102,15 @@ int main(int argc, char** argv) {
   if (corpus) {
     std::filesystem::create_directories(*corpus);
     for (uint64_t seed = from; seed < to; ++seed) {
-      Choices choices(seed);
-      std::ofstream out(fmt::format("{}/seed-{}", *corpus, seed), std::ios::binary);
-      for (int i = 0; i < 4096; i += 8) {
-        const uint64_t word = choices.Bits();
-        for (int k = 56; k >= 0; k -= 8) out.put(static_cast<char>(word >> k & 0xff));
-      }
+      const std::string bytes = CorpusInput(seed, as);
+      std::ofstream(fmt::format("{}/seed-{}", *corpus, seed), std::ios::binary) << bytes;
     }
     return 0;
   }
   if (native && !HaveNative()) {
-    std::fputs("csl_generate: this build has no native back end to compare with (install llvm-19-dev)\n", stderr);
+    std::fputs(
+        "csl_generate: this build has no native back end to compare with (install llvm-19-dev)\n",
+        stderr);
     return 3;
   }
   int faults = 0;

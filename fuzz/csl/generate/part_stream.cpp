@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors over the fabric: one sender, a path, receivers at its end and perhaps on the way; or PEs in a chain, each working on what
-// passes. Synchronous, asynchronous, in registers, in SIMD mode; the operations compute as they send and receive.
+// Vectors over the fabric: one sender, a path, receivers at its end and perhaps on the way; or PEs
+// in a chain, each working on what passes. Synchronous, asynchronous, in registers, in SIMD mode;
+// the operations compute as they send and receive.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +17,9 @@ const VectorOp& PickOp(Build& b, const std::vector<VectorOp>& ops, Type carried,
   std::vector<const VectorOp*> fit;
   for (const VectorOp& op : ops) {
     const Type end = sends ? op.dest : op.sources[0];
-    if (end.bits == carried.bits && (end.kind == carried.kind || op.sources.size() == 1) && op.sources.size() <= 2 && (end == carried || op.name.starts_with("mov"))) fit.push_back(&op);
+    if (end.bits == carried.bits && (end.kind == carried.kind || op.sources.size() == 1) &&
+        op.sources.size() <= 2 && (end == carried || op.name.starts_with("mov")))
+      fit.push_back(&op);
   }
   return *b.c.Pick(fit);
 }
@@ -28,7 +31,8 @@ struct Half {
 
 class Stream {
  public:
-  Stream(Build& b, const std::string& p) : b_(b), c_(b.c), p_(p), ops_(VectorOps(b.HalfType(), false)) {}
+  Stream(Build& b, const std::string& p)
+      : b_(b), c_(b.c), p_(p), ops_(VectorOps(b.HalfType(), false)) {}
 
   std::string Text() {
     color_ = b_.take.Color();
@@ -57,7 +61,8 @@ class Stream {
     const bool alone = path_.size() == 1;
     std::string at_receiver;
     for (const Spot& r : receivers) at_receiver += (at_receiver.empty() ? "" : " or ") + Is(r);
-    std::string text = fmt::format("const is_sender = {};\nconst is_receiver = {};\n", Is(path_[0]), at_receiver);
+    std::string text =
+        fmt::format("const is_sender = {};\nconst is_receiver = {};\n", Is(path_[0]), at_receiver);
     text += send_.declarations + receive_.declarations;
     text += "comptime {\n";
     if (!send_.setup.empty()) text += "  if (is_sender) {\n" + send_.setup + "  }\n";
@@ -65,21 +70,29 @@ class Stream {
     text += "}\nfn start() void {\n";
     if (alone) {
       // The sender must not wait for its own receiver: it sends in the background.
-      text += "  " + send_.code + "\n  " + receive_.code + "\n" + (receive_.ends_by_itself ? "  @activate(next_id);\n" : "") + "}\n";
+      text += "  " + send_.code + "\n  " + receive_.code + "\n" +
+              (receive_.ends_by_itself ? "  @activate(next_id);\n" : "") + "}\n";
       return text;
     }
-    text += "  if (is_sender) {\n    " + send_.code + "\n" + (send_.ends_by_itself ? "    @activate(next_id);\n" : "");
-    text += "  } else if (is_receiver) {\n    " + receive_.code + "\n" + (receive_.ends_by_itself ? "    @activate(next_id);\n" : "");
+    text += "  if (is_sender) {\n    " + send_.code + "\n" +
+            (send_.ends_by_itself ? "    @activate(next_id);\n" : "");
+    text += "  } else if (is_receiver) {\n    " + receive_.code + "\n" +
+            (receive_.ends_by_itself ? "    @activate(next_id);\n" : "");
     return text + "  } else {\n    @activate(next_id);\n  }\n}\n";
   }
 
  private:
   std::string Simd() const { return simd_ ? ", .simd_mode = .{ .simd_32 = true }" : ""; }
   // WSE-3: a microthread of its own, sometimes.
-  std::string UtId() { return b_.wse3() && c_.Chance(40) ? fmt::format(", .ut_id = @get_ut_id({})", c_.Between(b_.program.memcpy ? 2 : 0, 7)) : ""; }
+  std::string UtId() {
+    return b_.wse3() && c_.Chance(40)
+               ? fmt::format(", .ut_id = @get_ut_id({})", c_.Between(b_.program.memcpy ? 2 : 0, 7))
+               : "";
+  }
 
   // Sources other than the fabric: an array of its own for each.
-  std::string SourceOf(Type type, const std::string& name, std::vector<Bits>& values, std::string& declarations, bool may_be_scalar) {
+  std::string SourceOf(Type type, const std::string& name, std::vector<Bits>& values,
+                       std::string& declarations, bool may_be_scalar) {
     if (may_be_scalar && c_.Chance(35)) {
       values.assign(static_cast<size_t>(length_), SmallValue(c_, type));
       return Typed(type, values[0]);
@@ -100,7 +113,8 @@ class Stream {
         sources[k].assign(static_cast<size_t>(length_), c_.Below(16));
         operands += ", " + Typed(op.sources[k], sources[k][0]);
       } else {
-        operands += ", " + SourceOf(op.sources[k], fmt::format("s{}", k), sources[k], send_.declarations, k > 0);
+        operands += ", " + SourceOf(op.sources[k], fmt::format("s{}", k), sources[k],
+                                    send_.declarations, k > 0);
       }
     }
     std::vector<Bits> sent;
@@ -109,9 +123,13 @@ class Stream {
       for (const auto& v : sources) s.push_back(v[static_cast<size_t>(i)]);
       sent.push_back(ApplyVector(op, s));
     }
-    const std::string dsd = fmt::format("@get_dsd(fabout_dsd, .{{ .extent = {}, .fabric_color = @get_color({}), .output_queue = @get_output_queue({}){} }})", length_, color_, out_, Simd());
+    const std::string dsd = fmt::format(
+        "@get_dsd(fabout_dsd, .{{ .extent = {}, .fabric_color = @get_color({}), .output_queue = "
+        "@get_output_queue({}){} }})",
+        length_, color_, out_, Simd());
     send_.declarations += fmt::format("const {}out = {};\n", p_, dsd);
-    if (const std::string init = InitOutput(b_, out_, color_); !init.empty()) send_.setup += "    " + init + "\n";
+    if (const std::string init = InitOutput(b_, out_, color_); !init.empty())
+      send_.setup += "    " + init + "\n";
     std::string settings;
     if (path_.size() == 1) {
       settings = ", .{ .async = true }";
@@ -127,7 +145,8 @@ class Stream {
     // A register carries the settings of its own load.
     const int dsr = settings.empty() && c_.Chance(30) ? b_.take.Dsr(0) : -1;
     if (dsr >= 0) {
-      send_.declarations += fmt::format("const {}out_register = @get_dsr(dsr_dest, {});\n", p_, dsr);
+      send_.declarations +=
+          fmt::format("const {}out_register = @get_dsr(dsr_dest, {});\n", p_, dsr);
       send_.setup += fmt::format("    @load_to_dsr({0}out_register, {0}out);\n", p_);
       dest = p_ + "out_register";
     }
@@ -135,7 +154,8 @@ class Stream {
     return sent;
   }
 
-  void Receiver(const VectorOp& op, const std::vector<Bits>& sent, const std::vector<Spot>& receivers) {
+  void Receiver(const VectorOp& op, const std::vector<Bits>& sent,
+                const std::vector<Spot>& receivers) {
     std::string operands;
     std::vector<Bits> second(static_cast<size_t>(length_), 0);
     if (op.sources.size() == 2) {
@@ -158,12 +178,15 @@ class Stream {
     }
     for (int y = 0; y < b_.height(); ++y) {
       for (int x = 0; x < b_.width(); ++x) {
-        const bool here = std::find(receivers.begin(), receivers.end(), Spot{x, y}) != receivers.end();
+        const bool here =
+            std::find(receivers.begin(), receivers.end(), Spot{x, y}) != receivers.end();
         b_.Expect(x, y, result.name, op.dest, here ? result.values : untouched);
       }
     }
-    receive_.declarations += fmt::format("const {}in = @get_dsd(fabin_dsd, .{{ .extent = {}, .fabric_color = @get_color({}), .input_queue = @get_input_queue({}){} }});\n", p_,
-                                         length_, color_, in_, Simd());
+    receive_.declarations += fmt::format(
+        "const {}in = @get_dsd(fabin_dsd, .{{ .extent = {}, .fabric_color = @get_color({}), "
+        ".input_queue = @get_input_queue({}){} }});\n",
+        p_, length_, color_, in_, Simd());
     std::string settings;
     // Queues of one number share a microthread.
     if (c_.Chance(60) && (path_.size() > 1 || in_ != out_)) {
@@ -177,7 +200,8 @@ class Stream {
     std::string source = p_ + "in";
     const int dsr = c_.Chance(30) ? b_.take.Dsr(op.sources.size() == 1 ? 2 : 1) : -1;
     if (dsr >= 0) {
-      receive_.declarations += fmt::format("const {}in_register = @get_dsr({}, {});\n", p_, op.sources.size() == 1 ? "dsr_src1" : "dsr_src0", dsr);
+      receive_.declarations += fmt::format("const {}in_register = @get_dsr({}, {});\n", p_,
+                                           op.sources.size() == 1 ? "dsr_src1" : "dsr_src0", dsr);
       receive_.setup += "    " + InitInput(b_, in_, color_, true) + "\n";
       receive_.setup += fmt::format("    @load_to_dsr({0}in_register, {0}in{1});\n", p_, settings);
       source = p_ + "in_register";
@@ -185,7 +209,8 @@ class Stream {
     } else if (const std::string init = InitInput(b_, in_, color_, c_.Chance(30)); !init.empty()) {
       receive_.setup += "    " + init + "\n";
     }
-    receive_.code += fmt::format("@{}({}, {}{}{});", op.name, view.text, source, operands, settings);
+    receive_.code +=
+        fmt::format("@{}({}, {}{}{});", op.name, view.text, source, operands, settings);
   }
 
   Build& b_;

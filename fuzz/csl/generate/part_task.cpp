@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wavelets that start tasks: data tasks with and without an index, behind filters, blocked until their turn; control tasks with and
-// without a payload.
+// Wavelets that start tasks: data tasks with and without an index, behind filters, blocked until
+// their turn; control tasks with and without a payload.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,13 +23,18 @@ std::string Filter(Choices& c, std::vector<Wavelet>& wavelets, bool has_index) {
   std::string text;
   if (has_index && c.Chance(50)) {
     const int low = c.Between(0, 4), high = low + c.Between(0, 4);
-    text = fmt::format(", .filter = .{{ .kind = .{{ .range = true }}, .min_idx = {}, .max_idx = {} }}", low, high);
+    text = fmt::format(
+        ", .filter = .{{ .kind = .{{ .range = true }}, .min_idx = {}, .max_idx = {} }}", low, high);
     for (const Wavelet& w : wavelets) {
-      if (w.index >= static_cast<Bits>(low) && w.index <= static_cast<Bits>(high)) passed.push_back(w);
+      if (w.index >= static_cast<Bits>(low) && w.index <= static_cast<Bits>(high))
+        passed.push_back(w);
     }
   } else {
     const int limit = c.Between(0, 4), most = c.Between(0, limit), init = c.Between(0, limit);
-    text = fmt::format(", .filter = .{{ .kind = .{{ .counter = true }}, .count_data = true, .init_counter = {}, .max_counter = {}, .limit1 = {} }}", init, most, limit);
+    text = fmt::format(
+        ", .filter = .{{ .kind = .{{ .counter = true }}, .count_data = true, .init_counter = {}, "
+        ".max_counter = {}, .limit1 = {} }}",
+        init, most, limit);
     int counter = init;
     for (const Wavelet& w : wavelets) {
       if (counter <= most) passed.push_back(w);
@@ -49,7 +54,8 @@ std::string TaskPart(Build& b, const std::string& p) {
   const bool wide = c.Chance(30), has_index = !wide && c.Chance(60);
   const Type type = wide ? Uint(32) : c.Chance(50) ? Int(16) : Uint(16);
   const bool with_control = c.Chance(40);
-  const int plain = with_control ? b.take.ControlId() : -1, payload = with_control ? b.take.ControlId() : -1;
+  const int plain = with_control ? b.take.ControlId() : -1,
+            payload = with_control ? b.take.ControlId() : -1;
   const int count = c.Between(1, 10);
   std::vector<Wavelet> wavelets;
   for (int i = 0; i < count; ++i) {
@@ -73,11 +79,15 @@ std::string TaskPart(Build& b, const std::string& p) {
   RouteAlong(b, color, path, {}, filter);
   const bool alone = path.size() == 1;
 
-  // The sender's statements: one vector where all is data without an index of its own, else one by one.
+  // The sender's statements: one vector where all is data without an index of its own, else one by
+  // one.
   std::string send;
   const std::string move = wide ? "mov32" : "mov16";
   std::string text = "const control = @import_module(\"<control>\");\n";
-  const std::string one = fmt::format("@get_dsd(fabout_dsd, .{{ .extent = 1, .fabric_color = @get_color({}), .output_queue = @get_output_queue({})", color, out);
+  const std::string one = fmt::format(
+      "@get_dsd(fabout_dsd, .{{ .extent = 1, .fabric_color = @get_color({}), .output_queue = "
+      "@get_output_queue({})",
+      color, out);
   const bool as_vector = only_data && !has_index && c.Chance(60);
   if (as_vector || alone) {
     if (!only_data || has_index) {
@@ -96,23 +106,33 @@ std::string TaskPart(Build& b, const std::string& p) {
       if (!filter.empty()) return {};
     }
     text += fmt::format("var {}data = {};\n", p, ArrayText(type, values));
-    send = fmt::format("    @{0}(@get_dsd(fabout_dsd, .{{ .extent = {1}, .fabric_color = @get_color({2}), .output_queue = @get_output_queue({3}) }}), "
-                       "@get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{1}}} -> {4}data[i] }}){5});\n",
-                       move, sent.size(), color, out, p, alone ? ", .{ .async = true }" : "");
+    send = fmt::format(
+        "    @{0}(@get_dsd(fabout_dsd, .{{ .extent = {1}, .fabric_color = @get_color({2}), "
+        ".output_queue = @get_output_queue({3}) }}), "
+        "@get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{1}}} -> {4}data[i] }}){5});\n",
+        move, sent.size(), color, out, p, alone ? ", .{ .async = true }" : "");
   } else {
-    text += fmt::format("const {0}one = {1}{2} }});\nconst {0}mark = {1}, .control = true }});\n", p, one, has_index ? ", .wavelet_index_offset = true" : "");
+    text += fmt::format("const {0}one = {1}{2} }});\nconst {0}mark = {1}, .control = true }});\n",
+                        p, one, has_index ? ", .wavelet_index_offset = true" : "");
     for (const Wavelet& w : sent) {
       if (!w.is_control) {
-        send += fmt::format("    @{}({}one, {}{});\n", move, p, Typed(type, w.value), has_index ? fmt::format(", .{{ .index = {} }}", w.index) : "");
+        send += fmt::format("    @{}({}one, {}{});\n", move, p, Typed(type, w.value),
+                            has_index ? fmt::format(", .{{ .index = {} }}", w.index) : "");
       } else if (w.has_payload) {
-        send += fmt::format("    @mov32({}mark, control.encode_single_payload(control.opcode.NOP, false, @get_control_task_id({}), {}));\n", p, payload, w.value);
+        send += fmt::format(
+            "    @mov32({}mark, control.encode_single_payload(control.opcode.NOP, false, "
+            "@get_control_task_id({}), {}));\n",
+            p, payload, w.value);
       } else {
-        send += fmt::format("    @mov32({}mark, control.encode_control_task_payload(@get_control_task_id({})));\n", p, plain);
+        send += fmt::format(
+            "    @mov32({}mark, control.encode_control_task_payload(@get_control_task_id({})));\n",
+            p, plain);
       }
     }
   }
 
-  // The receiver keeps a log; its last entry ends the part. Its id is blocked until the part starts.
+  // The receiver keeps a log; its last entry ends the part. Its id is blocked until the part
+  // starts.
   const size_t expected = wavelets.size();
   std::vector<Bits> log, kinds;
   for (const Wavelet& w : wavelets) {
@@ -122,26 +142,46 @@ std::string TaskPart(Build& b, const std::string& p) {
   const size_t room = std::max<size_t>(expected, 1);
   log.resize(room, 0);
   kinds.resize(room, 0);
-  text += fmt::format("export var {0}log = @zeros([{1}]{2});\nexport var {0}kinds = @zeros([{1}]u16);\nvar {0}count: u16 = 0;\n", p, room, type.Name());
-  text += fmt::format("const is_sender = {};\nconst is_receiver = {};\nconst {}id = @get_data_task_id({}({}));\n", Is(path[0]), Is(path.back()), p,
-                      b.wse3() ? "@get_input_queue" : "@get_color", b.wse3() ? in : color);
-  text += fmt::format("fn {0}note(v: {1}, kind: u16) void {{\n  {0}log[{0}count] = v;\n  {0}kinds[{0}count] = kind;\n  {0}count += 1;\n  if ({0}count == {2}) @activate(next_id);\n}}\n", p,
-                      type.Name(), expected);
-  text += has_index ? fmt::format("task {0}got(v: {1}, index: u16) void {{ {0}note(v, 10 + index); }}\n", p, type.Name())
-                    : fmt::format("task {0}got(v: {1}) void {{ {0}note(v, 10); }}\n", p, type.Name());
-  std::string binds = fmt::format("    @bind_data_task({0}got, {0}id);\n    @block({0}id);\n    {1}\n", p, InitInput(b, in, color, c.Chance(50)));
+  text += fmt::format(
+      "export var {0}log = @zeros([{1}]{2});\nexport var {0}kinds = @zeros([{1}]u16);\nvar "
+      "{0}count: u16 = 0;\n",
+      p, room, type.Name());
+  text += fmt::format(
+      "const is_sender = {};\nconst is_receiver = {};\nconst {}id = @get_data_task_id({}({}));\n",
+      Is(path[0]), Is(path.back()), p, b.wse3() ? "@get_input_queue" : "@get_color",
+      b.wse3() ? in : color);
+  text += fmt::format(
+      "fn {0}note(v: {1}, kind: u16) void {{\n  {0}log[{0}count] = v;\n  {0}kinds[{0}count] = "
+      "kind;\n  {0}count += 1;\n  if ({0}count == {2}) @activate(next_id);\n}}\n",
+      p, type.Name(), expected);
+  text += has_index
+              ? fmt::format("task {0}got(v: {1}, index: u16) void {{ {0}note(v, 10 + index); }}\n",
+                            p, type.Name())
+              : fmt::format("task {0}got(v: {1}) void {{ {0}note(v, 10); }}\n", p, type.Name());
+  std::string binds =
+      fmt::format("    @bind_data_task({0}got, {0}id);\n    @block({0}id);\n    {1}\n", p,
+                  InitInput(b, in, color, c.Chance(50)));
   if (!only_data && !vector) {
-    text += fmt::format("task {0}plain() void {{ {0}note(0, 1); }}\ntask {0}payload(v: u16) void {{ {0}note(@as({1}, v), 2); }}\n", p, type.Name());
-    binds += fmt::format("    @bind_control_task({0}plain, @get_control_task_id({1}));\n    @bind_control_task({0}payload, @get_control_task_id({2}));\n", p, plain, payload);
+    text += fmt::format(
+        "task {0}plain() void {{ {0}note(0, 1); }}\ntask {0}payload(v: u16) void {{ "
+        "{0}note(@as({1}, v), 2); }}\n",
+        p, type.Name());
+    binds += fmt::format(
+        "    @bind_control_task({0}plain, @get_control_task_id({1}));\n    "
+        "@bind_control_task({0}payload, @get_control_task_id({2}));\n",
+        p, plain, payload);
   }
   text += "comptime {\n";
   if (b.wse3()) text += "  if (is_sender) {\n    " + InitOutput(b, out, color) + "\n  }\n";
   text += "  if (is_receiver) {\n" + binds + "  }\n}\nfn start() void {\n";
-  const std::string open = fmt::format("    @unblock({}id);\n", p) + (expected == 0 ? "    @activate(next_id);\n" : "");
+  const std::string open =
+      fmt::format("    @unblock({}id);\n", p) + (expected == 0 ? "    @activate(next_id);\n" : "");
   if (alone) {
     text += send + open + "}\n";
   } else {
-    text += "  if (is_sender) {\n" + send + "    @activate(next_id);\n  } else if (is_receiver) {\n" + open + "  } else {\n    @activate(next_id);\n  }\n}\n";
+    text += "  if (is_sender) {\n" + send +
+            "    @activate(next_id);\n  } else if (is_receiver) {\n" + open +
+            "  } else {\n    @activate(next_id);\n  }\n}\n";
   }
   for (int y = 0; y < b.height(); ++y) {
     for (int x = 0; x < b.width(); ++x) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector operations on memory: every operation, views of every kind, scalars, registers, running reductions, @map.
+// Vector operations on memory: every operation, views of every kind, scalars, registers, running
+// reductions, @map.
 #include <fmt/format.h>
 
 #include "vector.h"
@@ -15,9 +16,12 @@ class Vectors {
     const int count = c_.Between(1, 8);
     for (int i = 0; i < count; ++i) {
       const uint32_t kind = c_.Below(10);
-      if (kind == 0) Map();
-      else if (kind == 1) Reduction();
-      else Operation();
+      if (kind == 0)
+        Map();
+      else if (kind == 1)
+        Reduction();
+      else
+        Operation();
     }
     std::string text = head_;
     for (const Array& a : arrays_) {
@@ -65,7 +69,8 @@ class Vectors {
         (c_.Chance(50) ? loads_ : body_) += load;
         return name;
       }
-      default: return view.text;
+      default:
+        return view.text;
     }
   }
 
@@ -84,7 +89,8 @@ class Vectors {
       const bool needs_vector = !has_vector && k + 1 == (op.is_fma ? 2 : op.sources.size());
       if (is_last_scalar || (!needs_vector && c_.Chance(35))) {
         Bits v = SmallValue(c_, type);
-        if ((op.name == "sll16" || op.name == "slr16" || op.name == "sar16") && k == 1) v = c_.Below(16);
+        if ((op.name == "sll16" || op.name == "slr16" || op.name == "sar16") && k == 1)
+          v = c_.Below(16);
         values.push_back(std::vector<Bits>(static_cast<size_t>(length), v));
         if (c_.Chance(40)) {
           const std::string name = fmt::format("{}s{}", p_, names_++);
@@ -96,7 +102,8 @@ class Vectors {
         continue;
       }
       has_vector = true;
-      // Other elements of the destination would be read while they are written: the same view, or another array.
+      // Other elements of the destination would be read while they are written: the same view, or
+      // another array.
       size_t from = ArrayOf(type, length);
       View view;
       if (from == dest) {
@@ -105,7 +112,8 @@ class Vectors {
         view = MakeView(c_, arrays_[from], length, false);
       }
       std::vector<Bits> elements;
-      for (const int e : view.elements) elements.push_back(arrays_[from].values[static_cast<size_t>(e)]);
+      for (const int e : view.elements)
+        elements.push_back(arrays_[from].values[static_cast<size_t>(e)]);
       if ((op.name == "sll16" || op.name == "slr16" || op.name == "sar16") && k == 1) {
         // Amounts below 16 only: masked first, in place.
         if (from == dest) {
@@ -123,7 +131,8 @@ class Vectors {
         // A first operand of the same array has been read as it is now.
         for (size_t j = 0; j < operands.size(); ++j) {
           if (sources_[j] == from) {
-            for (size_t i = 0; i < values[j].size(); ++i) values[j][i] = arrays_[from].values[static_cast<size_t>(views_[j].elements[i])];
+            for (size_t i = 0; i < values[j].size(); ++i)
+              values[j][i] = arrays_[from].values[static_cast<size_t>(views_[j].elements[i])];
           }
         }
       }
@@ -156,7 +165,8 @@ class Vectors {
       Bits v = SmallValue(c_, op.dest);
       const std::string sum = fmt::format("{}t{}", p_, names_++);
       head_ += fmt::format("export var {}: {} = {};\n", sum, op.dest.Name(), Literal(op.dest, v));
-      for (const int e : view.elements) v = ApplyVector(op, {v, arrays_[from].values[static_cast<size_t>(e)]});
+      for (const int e : view.elements)
+        v = ApplyVector(op, {v, arrays_[from].values[static_cast<size_t>(e)]});
       body_ += fmt::format("  @{}(&{}, {}, {});\n", name, sum, sum, Operand(view, 2));
       b_.ExpectEverywhere(sum, op.dest, {v});
     }
@@ -175,9 +185,12 @@ class Vectors {
     static const Op kOps[] = {Op::kAdd, Op::kSub, Op::kMul};
     const Op op = kOps[c_.Below(3)];
     const std::string t = type.Name();
-    head_ += two ? fmt::format("fn {}(v: {}, w: {}) {} {{ return v {} w; }}\n", f, t, t, t, Spelling(op)) : fmt::format("fn {}(v: {}) {} {{ return v {} v; }}\n", f, t, t, Spelling(op));
+    head_ +=
+        two ? fmt::format("fn {}(v: {}, w: {}) {} {{ return v {} w; }}\n", f, t, t, t, Spelling(op))
+            : fmt::format("fn {}(v: {}) {} {{ return v {} v; }}\n", f, t, t, Spelling(op));
     if (from == to && !Distinct(source)) return;
-    body_ += fmt::format("  @map({}, {}, {}{});\n", f, source.text, two ? Typed(type, by) + ", " : "", dest.text);
+    body_ += fmt::format("  @map({}, {}, {}{});\n", f, source.text,
+                         two ? Typed(type, by) + ", " : "", dest.text);
     for (size_t i = 0; i < static_cast<size_t>(length); ++i) {
       const Bits v = arrays_[from].values[static_cast<size_t>(source.elements[i])];
       arrays_[to].values[static_cast<size_t>(dest.elements[i])] = Apply(op, type, v, two ? by : v);
@@ -192,7 +205,7 @@ class Vectors {
   Choices& c_;
   std::string p_;
   std::vector<Array> arrays_;
-  std::vector<std::string> first_;   // declarations, by array
+  std::vector<std::string> first_;  // declarations, by array
   std::string head_, body_, loads_;
   std::vector<size_t> sources_ = {~size_t{0}, ~size_t{0}, ~size_t{0}};
   std::vector<View> views_ = std::vector<View>(3);

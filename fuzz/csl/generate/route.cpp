@@ -31,23 +31,33 @@ std::string Toward(Spot from, Spot to) {
   return to.y > from.y ? "SOUTH" : "NORTH";
 }
 
-void RouteAlong(Build& b, int color, const std::vector<Spot>& path, const std::vector<bool>& drop_here, const std::string& more) {
+void RouteAlong(Build& b, int color, const std::vector<Spot>& path,
+                const std::vector<bool>& drop_here, const std::string& more) {
   for (size_t i = 0; i < path.size(); ++i) {
     const std::string rx = i == 0 ? "RAMP" : Toward(path[i], path[i - 1]);
     std::string tx = i + 1 == path.size() ? "RAMP" : Toward(path[i], path[i + 1]);
     if (i + 1 < path.size() && i > 0 && i < drop_here.size() && drop_here[i]) tx += ", RAMP";
-    b.layout += fmt::format("  @set_color_config({}, {}, @get_color({}), .{{ .routes = .{{ .rx = .{{ {} }}, .tx = .{{ {} }} }}{} }});\n", path[i].x, path[i].y, color, rx, tx,
-                            i + 1 == path.size() ? more : "");
+    b.layout += fmt::format(
+        "  @set_color_config({}, {}, @get_color({}), .{{ .routes = .{{ .rx = .{{ {} }}, .tx = .{{ "
+        "{} }} }}{} }});\n",
+        path[i].x, path[i].y, color, rx, tx, i + 1 == path.size() ? more : "");
   }
 }
 
 std::string Is(Spot s) { return fmt::format("(x == {} and y == {})", s.x, s.y); }
 
 std::string InitOutput(const Build& b, int queue, int color) {
-  return b.wse3() ? fmt::format("@initialize_queue(@get_output_queue({}), .{{ .color = @get_color({}) }});", queue, color) : "";
+  return b.wse3() ? fmt::format(
+                        "@initialize_queue(@get_output_queue({}), .{{ .color = @get_color({}) }});",
+                        queue, color)
+                  : "";
 }
 std::string InitInput(const Build& b, int queue, int color, bool needed_on_wse2) {
-  return b.wse3() || needed_on_wse2 ? fmt::format("@initialize_queue(@get_input_queue({}), .{{ .color = @get_color({}) }});", queue, color) : "";
+  return b.wse3() || needed_on_wse2
+             ? fmt::format(
+                   "@initialize_queue(@get_input_queue({}), .{{ .color = @get_color({}) }});",
+                   queue, color)
+             : "";
 }
 
 Signal MakeSignal(Build& b, const std::string& p, const std::string& name) {
@@ -58,7 +68,9 @@ Signal MakeSignal(Build& b, const std::string& p, const std::string& name) {
     s.settings = ".async = true, .activate = next_id";
     return s;
   }
-  s.declarations = fmt::format("const {0}{1}_id = @get_local_task_id({2});\ntask {0}{1}() void {{ @activate(next_id); }}\n", p, name, id);
+  s.declarations = fmt::format(
+      "const {0}{1}_id = @get_local_task_id({2});\ntask {0}{1}() void {{ @activate(next_id); }}\n",
+      p, name, id);
   s.binds = fmt::format("  @bind_local_task({0}{1}, {0}{1}_id);\n", p, name);
   if (kind == 1) {
     s.settings = fmt::format(".async = true, .activate = {}{}_id", p, name);

@@ -21,9 +21,11 @@ std::vector<Spot> RandomPath(Build& b);
 // The direction from one spot to its neighbour: "EAST".
 std::string Toward(Spot from, Spot to);
 
-// Configures a colour along the path: from the first spot's ramp to the last spot's, and to the ramps of those between that are marked.
-// `more` is added to the configuration of the last spot ("" or ", .filter = …").
-void RouteAlong(Build& b, int color, const std::vector<Spot>& path, const std::vector<bool>& drop_here, const std::string& more = "");
+// Configures a colour along the path: from the first spot's ramp to the last spot's, and to the
+// ramps of those between that are marked. `more` is added to the configuration of the last spot (""
+// or ", .filter = …").
+void RouteAlong(Build& b, int color, const std::vector<Spot>& path,
+                const std::vector<bool>& drop_here, const std::string& more = "");
 
 // "x == 1 and y == 0".
 std::string Is(Spot s);
@@ -35,10 +37,10 @@ std::string InitInput(const Build& b, int queue, int color, bool needed_on_wse2)
 
 // An asynchronous operation and what starts at its end, as one of several ways to say it.
 struct Signal {
-  std::string settings;     // ".async = true, .activate = …"
-  std::string declarations; // tasks, ids
-  std::string binds;        // for a comptime block
-  std::string before;       // a statement before the operation
+  std::string settings;      // ".async = true, .activate = …"
+  std::string declarations;  // tasks, ids
+  std::string binds;         // for a comptime block
+  std::string before;        // a statement before the operation
 };
 // At the end `next_id` is activated.
 Signal MakeSignal(Build& b, const std::string& p, const std::string& name);

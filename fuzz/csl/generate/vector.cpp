@@ -10,12 +10,15 @@ namespace szarena::csl_fuzz {
 std::vector<VectorOp> VectorOps(Type half, bool with_fma) {
   const Type u = Uint(16), i = Int(16), w = Uint(32), f = kF32, h = half;
   std::vector<VectorOp> ops = {
-      {"mov16", u, {u}},       {"mov32", w, {w}},       {"add16", i, {i, i}},    {"sub16", i, {i, i}},    {"and16", u, {u, u}},   {"or16", u, {u, u}},
-      {"xor16", u, {u, u}},    {"sll16", u, {u, u}},    {"slr16", u, {u, u}},    {"sar16", i, {i, u}},    {"clz", u, {u}},        {"ctz", u, {u}},
-      {"popcnt", u, {u}},      {"fmovs", f, {f}},       {"fnegs", f, {f}},       {"fabss", f, {f}},       {"fadds", f, {f, f}},   {"fsubs", f, {f, f}},
-      {"fmuls", f, {f, f}},    {"fmaxs", f, {f, f}},    {"fmovh", h, {h}},       {"fnegh", h, {h}},       {"fabsh", h, {h}},      {"faddh", h, {h, h}},
-      {"fsubh", h, {h, h}},    {"fmulh", h, {h, h}},    {"fmaxh", h, {h, h}},    {"faddhs", f, {f, h}},   {"fh2s", f, {h}},       {"fs2h", h, {f}},
-      {"fh2xp16", i, {h}},     {"fs2xp16", i, {f}},     {"xp162fh", h, {i}},     {"xp162fs", f, {i}},
+      {"mov16", u, {u}},    {"mov32", w, {w}},    {"add16", i, {i, i}}, {"sub16", i, {i, i}},
+      {"and16", u, {u, u}}, {"or16", u, {u, u}},  {"xor16", u, {u, u}}, {"sll16", u, {u, u}},
+      {"slr16", u, {u, u}}, {"sar16", i, {i, u}}, {"clz", u, {u}},      {"ctz", u, {u}},
+      {"popcnt", u, {u}},   {"fmovs", f, {f}},    {"fnegs", f, {f}},    {"fabss", f, {f}},
+      {"fadds", f, {f, f}}, {"fsubs", f, {f, f}}, {"fmuls", f, {f, f}}, {"fmaxs", f, {f, f}},
+      {"fmovh", h, {h}},    {"fnegh", h, {h}},    {"fabsh", h, {h}},    {"faddh", h, {h, h}},
+      {"fsubh", h, {h, h}}, {"fmulh", h, {h, h}}, {"fmaxh", h, {h, h}}, {"faddhs", f, {f, h}},
+      {"fh2s", f, {h}},     {"fs2h", h, {f}},     {"fh2xp16", i, {h}},  {"fs2xp16", i, {f}},
+      {"xp162fh", h, {i}},  {"xp162fs", f, {i}},
   };
   if (with_fma) {
     ops.push_back({"fmacs", f, {f, f, f}, true});
@@ -28,7 +31,8 @@ std::vector<VectorOp> VectorOps(Type half, bool with_fma) {
 Bits ApplyVector(const VectorOp& op, const std::vector<Bits>& s) {
   const std::string& n = op.name;
   const Type t = op.sources[0], d = op.dest;
-  if (op.is_fma) return Fma(d, Convert(op.sources[1], d, s[1]), Convert(op.sources[2], d, s[2]), s[0]);
+  if (op.is_fma)
+    return Fma(d, Convert(op.sources[1], d, s[1]), Convert(op.sources[2], d, s[2]), s[0]);
   if (n == "mov16" || n == "mov32" || n == "fmovs" || n == "fmovh") return s[0];
   if (n == "faddhs") return Apply(Op::kAdd, d, s[0], Convert(op.sources[1], d, s[1]));
   if (n.starts_with("fadd") || n == "add16") return Apply(Op::kAdd, d, s[0], s[1]);
@@ -36,7 +40,8 @@ Bits ApplyVector(const VectorOp& op, const std::vector<Bits>& s) {
   if (n.starts_with("fmul")) return Apply(Op::kMul, d, s[0], s[1]);
   if (n.starts_with("fmax")) return Max(d, s[0], s[1]);
   if (n.starts_with("fneg")) return Negate(d, s[0]);
-  if (n.starts_with("fabs")) return Apply(Op::kAnd, Uint(d.bits), s[0], (Bits{1} << (d.bits - 1)) - 1);
+  if (n.starts_with("fabs"))
+    return Apply(Op::kAnd, Uint(d.bits), s[0], (Bits{1} << (d.bits - 1)) - 1);
   if (n == "and16") return Apply(Op::kAnd, d, s[0], s[1]);
   if (n == "or16") return Apply(Op::kOr, d, s[0], s[1]);
   if (n == "xor16") return Apply(Op::kXor, d, s[0], s[1]);
@@ -63,7 +68,9 @@ Bits SmallValue(Choices& c, Type type) {
   return c.Chance(40) ? Negate(type, v) : v;
 }
 
-std::string Typed(Type type, Bits value) { return fmt::format("@as({}, {})", type.Name(), Literal(type, value)); }
+std::string Typed(Type type, Bits value) {
+  return fmt::format("@as({}, {})", type.Name(), Literal(type, value));
+}
 
 std::string ArrayText(Type type, const std::vector<Bits>& values) {
   std::string text;
@@ -87,7 +94,9 @@ Array MakeArray(Choices& c, const std::string& name, Type type, int least) {
 
 std::string DeclarationOf(const Array& a) {
   std::string text = ArrayText(a.type, a.values);
-  if (a.rows > 0) text = fmt::format("[{}, {}]{}{}", a.rows, a.columns, a.type.Name(), text.substr(text.find('{')));
+  if (a.rows > 0)
+    text =
+        fmt::format("[{}, {}]{}{}", a.rows, a.columns, a.type.Name(), text.substr(text.find('{')));
   return fmt::format("export var {} = {};\n", a.name, text);
 }
 
@@ -107,12 +116,14 @@ View MakeView(Choices& c, const Array& a, int length, bool distinct) {
       const bool turned = c.Chance(40);
       for (int outer = 0; outer < (turned ? k : r); ++outer) {
         for (int inner = 0; inner < (turned ? r : k); ++inner) {
-          view.elements.push_back(((turned ? inner : outer) + r0) * a.columns + (turned ? outer : inner) + k0);
+          view.elements.push_back(((turned ? inner : outer) + r0) * a.columns +
+                                  (turned ? outer : inner) + k0);
         }
       }
       view.is_4d = true;
-      view.text = fmt::format("@get_dsd(mem4d_dsd, .{{ .tensor_access = |i, j|{{{}, {}}} -> {}[{} + {}, {} + {}] }})", turned ? k : r, turned ? r : k, a.name,
-                              turned ? "j" : "i", r0, turned ? "i" : "j", k0);
+      view.text = fmt::format(
+          "@get_dsd(mem4d_dsd, .{{ .tensor_access = |i, j|{{{}, {}}} -> {}[{} + {}, {} + {}] }})",
+          turned ? k : r, turned ? r : k, a.name, turned ? "j" : "i", r0, turned ? "i" : "j", k0);
       return view;
     }
   }
@@ -120,7 +131,8 @@ View MakeView(Choices& c, const Array& a, int length, bool distinct) {
   int stride = 0, offset = 0;
   for (int tries = 0; tries < 6; ++tries) {
     stride = c.Between(distinct && length > 1 ? 1 : 0, 3) * (c.Chance(25) ? -1 : 1);
-    const int reach = stride * (length - 1), low = std::max(0, -reach), high = a.size() - 1 - std::max(0, reach);
+    const int reach = stride * (length - 1), low = std::max(0, -reach),
+              high = a.size() - 1 - std::max(0, reach);
     if (high < low) {
       stride = 1;
       offset = 0;
@@ -129,27 +141,39 @@ View MakeView(Choices& c, const Array& a, int length, bool distinct) {
     offset = c.Between(low, high);
     break;
   }
-  if (offset + stride * (length - 1) >= a.size() || offset + stride * (length - 1) < 0) stride = 1, offset = 0;
+  if (offset + stride * (length - 1) >= a.size() || offset + stride * (length - 1) < 0)
+    stride = 1, offset = 0;
   for (int i = 0; i < length; ++i) view.elements.push_back(offset + stride * i);
   const std::string type = a.type.Name();
-  const std::string plain = fmt::format("@get_dsd(mem1d_dsd, .{{ .base_address = &{}, .extent = {}, .stride = {}, .offset = {} }})", a.name, length, stride, offset);
+  const std::string plain = fmt::format(
+      "@get_dsd(mem1d_dsd, .{{ .base_address = &{}, .extent = {}, .stride = {}, .offset = {} }})",
+      a.name, length, stride, offset);
   switch (c.Below(6)) {
     case 0:
     case 1:
       if (a.rows == 0) {
-        view.text = fmt::format("@get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{}}} -> {}[{} * i + {}] }})", length, a.name, stride, offset);
+        view.text =
+            fmt::format("@get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{}}} -> {}[{} * i + {}] }})",
+                        length, a.name, stride, offset);
         break;
       }
       view.text = plain;
       break;
     case 2:
-      view.text = fmt::format("@set_dsd_length(@increment_dsd_offset(@get_dsd(mem1d_dsd, .{{ .base_address = &{}, .extent = 1, .stride = {} }}), {}, {}), {})", a.name,
-                              stride, offset, type, length);
+      view.text = fmt::format(
+          "@set_dsd_length(@increment_dsd_offset(@get_dsd(mem1d_dsd, .{{ .base_address = &{}, "
+          ".extent = 1, .stride = {} }}), {}, {}), {})",
+          a.name, stride, offset, type, length);
       break;
     case 3:
-      view.text = fmt::format("@set_dsd_stride(@get_dsd(mem1d_dsd, .{{ .base_address = &{}, .extent = {}, .offset = {} }}), {})", a.name, length, offset, stride);
+      view.text = fmt::format(
+          "@set_dsd_stride(@get_dsd(mem1d_dsd, .{{ .base_address = &{}, .extent = {}, .offset = {} "
+          "}}), {})",
+          a.name, length, offset, stride);
       break;
-    default: view.text = plain; break;
+    default:
+      view.text = plain;
+      break;
   }
   return view;
 }

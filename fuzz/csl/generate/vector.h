@@ -14,7 +14,7 @@ struct VectorOp {
   std::string name;
   Type dest;
   std::vector<Type> sources;
-  bool is_fma = false;            // the last source is a scalar
+  bool is_fma = false;  // the last source is a scalar
 };
 
 // Operations of one 16-bit format. `fabric` leaves those that may go to a fabric or come from one.
@@ -32,7 +32,7 @@ std::string Typed(Type type, Bits value);
 struct Array {
   std::string name;
   Type type;
-  int rows = 0;                   // 0: one dimension
+  int rows = 0;  // 0: one dimension
   int columns = 0;
   std::vector<Bits> values;
   int size() const { return static_cast<int>(values.size()); }
@@ -42,7 +42,7 @@ std::string DeclarationOf(const Array& a);
 
 // A descriptor over an array: its text and the elements that it goes over, in order.
 struct View {
-  std::string text;               // an expression of a DSD type
+  std::string text;  // an expression of a DSD type
   bool is_4d = false;
   std::vector<int> elements;
 };
