@@ -52,7 +52,7 @@ function(szarena_room)
     gtest_discover_tests(${id}_test TEST_PREFIX ${R_NAME}. DISCOVERY_MODE PRE_TEST
       PROPERTIES LABELS ${R_LABEL} TIMEOUT ${timeout})
     if(R_NATIVE_TESTS AND SZARENA_NATIVE)
-      gtest_discover_tests(${id}_test TEST_PREFIX ${R_NAME}. TEST_SUFFIX .native TEST_LIST ${id}_native_tests DISCOVERY_MODE PRE_TEST
+      gtest_discover_tests(${id}_test TEST_PREFIX ${R_NAME}. TEST_SUFFIX .native TEST_LIST ${id}_native_tests TEST_FILTER -*Backend* DISCOVERY_MODE PRE_TEST
         PROPERTIES LABELS ${R_LABEL} TIMEOUT ${timeout} ENVIRONMENT SZARENA_BACKEND=native)
     elseif(R_NATIVE_TESTS)
       add_test(NAME ${R_NAME}.native COMMAND ${CMAKE_COMMAND} -E echo "needs llvm-19-dev")

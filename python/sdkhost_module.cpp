@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/exit_code.h"
 #include "sdkhost/runtime.h"
 
 namespace py = pybind11;
@@ -18,6 +19,13 @@ namespace {
   if (error.code == ErrorCode::kInvalidArgument) throw py::value_error(error.ToString());
   if (error.code == ErrorCode::kNotFound) throw py::key_error(error.ToString());
   throw std::runtime_error(error.ToString());
+}
+
+// What the script cannot help: this machine lacks something. Ends it as our programs end then.
+[[noreturn]] void Leave(const Error& error) {
+  py::print("cs_python: error:", error.ToString(), py::arg("file") = py::module_::import("sys").attr("stderr"));
+  PyErr_SetObject(PyExc_SystemExit, py::int_(static_cast<int>(ExitCodeFor(error.code))).ptr());
+  throw py::error_already_set();
 }
 
 template <typename T>
@@ -128,7 +136,11 @@ PYBIND11_MODULE(_sdkhost, m) {
   m.doc() = "A program on the simulated fabric (native part of SdkRuntime)";
   py::class_<PyRuntime>(m, "Runtime")
       .def(py::init<const std::string&, int, bool>())
-      .def("load", [](PyRuntime& r) { Check(r.get().Load()); })
+      .def("load", [](PyRuntime& r) {
+        const auto loaded = r.get().Load();
+        if (!loaded && loaded.error().code == ErrorCode::kUnavailable) Leave(loaded.error());
+        Check(loaded);
+      })
       .def("run", [](PyRuntime&) {})
       .def("stop", [](PyRuntime& r) {
         Result<void> status;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench_csl [--threads N] [--json] [scalar|vector|communication|wafer ...]: instructions, elements and hops of the simulated wafer
+// bench_csl [--threads N] [--json] [scalar|calls|vector|communication|wafer ...]: instructions, elements and hops of the simulated wafer
 // a second of processor time (that is, a core), and a whole wafer loaded, run and read back, in wall time. Medians of five runs; the wafer once.
+// Each program runs on all back ends in turn, bytecode first; compiling is part of a run.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -12,7 +13,7 @@
 #include <ctime>
 
 #include "bench/csl/programs.h"
-#include "fabric/sim/fabric.h"
+#include "fabric/sim/compare.h"
 
 namespace szarena::bench {
 namespace {
@@ -44,30 +45,46 @@ double PeakGib() {
 
 struct Row {
   std::string name;
+  fabric::Backend backend = fabric::Backend::kBytecode;
   std::string unit;
   double per_second = 0;      // the figure that the program is about
   double pe_cycles = 0;       // PEs times simulated cycles, a second
   double seconds = 0;
   double goal = 0;
+  double ratio = 1;           // to bytecode, in the same run
 };
 
-Row Measure(const std::string& name, const std::string& unit, double goal, const fabric::testing::ProgramKit& kit, int threads, uint64_t (*count)(const fabric::Statistics&)) {
-  const auto program = kit.Build();
+using Count = uint64_t (*)(const fabric::Statistics&);
+
+Row MeasureOn(fabric::Backend backend, const std::string& name, const std::string& unit, double goal, const std::shared_ptr<const bytecode::Program>& program, int threads, Count count) {
   std::vector<std::pair<double, Row>> runs;
   for (int i = 0; i < 5; ++i) {
     fabric::Options options;
     options.threads = threads;
+    options.backend = backend;
     auto f = Must(Fabric::Create(program, options));
     const auto ticket = Must(f->Launch(Must(f->ExportId("main")), {}));
     const double begin = CpuSeconds();
     Must(f->RunUntil(ticket));
     const double t = CpuSeconds() - begin;
     const auto s = f->statistics();
-    Row r{name, unit, static_cast<double>(count(s)) / t, static_cast<double>(s.cycles) * program->width * program->height / t, t, goal};
+    Row r{name, backend, unit, static_cast<double>(count(s)) / t, static_cast<double>(s.cycles) * program->width * program->height / t, t, goal};
     runs.emplace_back(r.per_second, r);
   }
   std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return runs[2].second;
+}
+
+void Measure(std::vector<Row>& rows, const std::string& name, const std::string& unit, double goal, double native_goal, const fabric::testing::ProgramKit& kit, int threads, Count count) {
+  const auto program = kit.Build();
+  const Row bytecode = MeasureOn(fabric::Backend::kBytecode, name, unit, goal, program, threads, count);
+  rows.push_back(bytecode);
+  if (!fabric::WhyNoNativeBackend().empty()) return;
+  for (const fabric::Backend backend : {fabric::Backend::kNative, fabric::Backend::kAuto}) {
+    Row r = MeasureOn(backend, name, unit, native_goal, program, threads, count);
+    r.ratio = r.per_second / bytecode.per_second;
+    rows.push_back(r);
+  }
 }
 
 void Wafer(int threads, bool json) {
@@ -110,21 +127,30 @@ int Main(int argc, char** argv) {
     const std::string a = argv[i];
     if (a == "--json") json = true;
     else if (a == "--threads" && i + 1 < argc) threads = std::atoi(argv[++i]);
-    else if (a == "scalar" || a == "vector" || a == "communication" || a == "wafer") wanted.push_back(a);
+    else if (a == "scalar" || a == "calls" || a == "vector" || a == "communication" || a == "wafer") wanted.push_back(a);
     else {
-      fmt::print(stderr, "usage: bench_csl [--threads N] [--json] [scalar|vector|communication|wafer ...]\n");
+      fmt::print(stderr, "usage: bench_csl [--threads N] [--json] [scalar|calls|vector|communication|wafer ...]\n");
       return 2;
     }
   }
   const auto want = [&](const char* n) { return wanted.empty() || std::find(wanted.begin(), wanted.end(), n) != wanted.end(); };
   std::vector<Row> rows;
   if (want("wafer")) Wafer(threads, json);
-  if (want("scalar")) rows.push_back(Measure("scalar", "instructions/s", 20e6, ScalarProgram(4, 4, 400'000), threads, [](const fabric::Statistics& s) { return s.instructions; }));
-  if (want("vector")) rows.push_back(Measure("vector", "elements/s", 300e6, VectorProgram(4, 4, 1024, 4000), threads, [](const fabric::Statistics& s) { return s.elements; }));
-  if (want("communication")) rows.push_back(Measure("communication", "hops/s", 10e6, CommunicationProgram(64, 16, 1000), threads, [](const fabric::Statistics& s) { return s.hops; }));
+  const Count instructions = [](const fabric::Statistics& x) { return x.instructions; };
+  if (want("scalar")) Measure(rows, "scalar", "instructions/s", 20e6, 100e6, ScalarProgram(4, 4, 1'600'000), threads, instructions);
+  if (want("calls")) Measure(rows, "calls", "instructions/s", 20e6, 100e6, CallsProgram(4, 4, 800'000), threads, instructions);
+  if (want("vector")) Measure(rows, "vector", "elements/s", 300e6, 300e6, VectorProgram(4, 4, 1024, 4000), threads, [](const fabric::Statistics& x) { return x.elements; });
+  if (want("communication")) Measure(rows, "communication", "hops/s", 10e6, 10e6, CommunicationProgram(64, 16, 1000), threads, [](const fabric::Statistics& x) { return x.hops; });
+  if (const std::string why = fabric::WhyNoNativeBackend(); !why.empty()) fmt::print(stderr, "bench_csl: {}\n", why);
   for (const Row& r : rows) {
-    if (json) fmt::print("{{\"name\":\"{}\",\"unit\":\"{}\",\"per_second\":{:.0f},\"pe_cycles_per_second\":{:.0f},\"seconds\":{:.4f},\"goal\":{:.0f},\"threads\":{},\"version\":\"{}\",\"build\":\"{}\"}}\n", r.name, r.unit, r.per_second, r.pe_cycles, r.seconds, r.goal, threads, SZARENA_VERSION, SZARENA_BUILD_TYPE);
-    else fmt::print("{:<14} {:>8.1f} M {:<15} {:>8.1f} M PE-cycles/s   {:.3f} s of processor time (goal {:.0f} M, {} thread{})\n", r.name, r.per_second / 1e6, r.unit, r.pe_cycles / 1e6, r.seconds, r.goal / 1e6, threads, threads == 1 ? "" : "s");
+    const auto backend = fabric::BackendName(r.backend);
+    if (json) {
+      fmt::print("{{\"name\":\"{}\",\"backend\":\"{}\",\"unit\":\"{}\",\"per_second\":{:.0f},\"ratio_to_bytecode\":{:.3f},\"pe_cycles_per_second\":{:.0f},\"seconds\":{:.4f},\"goal\":{:.0f},\"threads\":{},\"version\":\"{}\",\"build\":\"{}\"}}\n",
+                 r.name, backend, r.unit, r.per_second, r.ratio, r.pe_cycles, r.seconds, r.goal, threads, SZARENA_VERSION, SZARENA_BUILD_TYPE);
+    } else {
+      fmt::print("{:<14} {:<9} {:>8.1f} M {:<15} x{:<5.2f} {:>8.1f} M PE-cycles/s   {:.3f} s of processor time (goal {:.0f} M, {} thread{})\n", r.name, backend, r.per_second / 1e6, r.unit, r.ratio,
+                 r.pe_cycles / 1e6, r.seconds, r.goal / 1e6, threads, threads == 1 ? "" : "s");
+    }
   }
   return 0;
 }

@@ -37,6 +37,41 @@ ProgramKit ScalarProgram(int width, int height, uint32_t turns) {
   return kit;
 }
 
+ProgramKit CallsProgram(int width, int height, uint32_t turns) {
+  ProgramKit kit(width, height);
+  ClassKit c = kit.AddClass("calls");
+  const uint32_t f = c.Fn("step", [&](FunctionBuilder& b) {
+    const Label odd = b.NewLabel();
+    const Reg bit = b.NewReg();
+    const Reg one = b.Const(1);
+    b.Emit(Op::kAnd, bit, 0, one);
+    b.JumpIf(bit, odd);
+    b.Emit(Op::kShrU32, 0, 0, one);
+    b.Emit(Op::kReturn, 0);
+    b.Bind(odd);
+    b.Emit(Op::kMulU32, 0, 0, 1);
+    b.Emit(Op::kAddU32, 0, 0, one);
+    b.Emit(Op::kReturn, 0);
+  }, {ScalarType::kU32, ScalarType::kU32}, true);
+  c.ExportFunction("main", c.Fn("main", [&](FunctionBuilder& b) {
+    const Reg i = b.Const(0);
+    const Reg n = b.Const(turns);
+    const Reg x = b.Const(27);
+    const Reg w = b.NewRegs(2);
+    const Label top = b.NewLabel();
+    b.Bind(top);
+    b.Emit(Op::kMove, w, x);
+    b.Const(static_cast<Reg>(w + 1), 3);
+    b.Emit(Op::kCall, w, 0, static_cast<uint16_t>(f));
+    b.Emit(Op::kMove, x, w);
+    b.Emit(Op::kAddImmU32, i, i, 1);
+    b.JumpCompare(Op::kJumpLtU, i, n, top);
+    EmitUnblock(b);
+  }));
+  kit.PlaceAll(c);
+  return kit;
+}
+
 ProgramKit VectorProgram(int width, int height, uint16_t length, uint32_t turns) {
   ProgramKit kit(width, height);
   ClassKit c = kit.AddClass("vector");

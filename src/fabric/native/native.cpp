@@ -21,9 +21,12 @@ namespace {
 
 // Compiled calls nest on the host's stack: deeper ones go through Run's loop.
 constexpr uint32_t kNest = 64;
-// Instructions that a class must have run for each instruction that is compiled: as long as compiling it takes.
-constexpr uint64_t kHotPerInstruction = 40'000;
+// Back end kAuto: a class must have run that many instructions before anything of it is compiled (LLVM takes some 20 ms to load), and that many for each
+// instruction that is compiled (a quarter of a millisecond). So compiling takes no longer than what has been run already.
+constexpr uint64_t kHotStart = 20'000'000;
+constexpr uint64_t kHotPerInstruction = 200'000;
 
+extern const Helpers kHelpers;
 class NativeRunner;
 
 struct ClassCode {
@@ -38,7 +41,8 @@ struct ClassCode {
 
 class OrcProgram final : public NativeProgram {
  public:
-  OrcProgram(const Program& program, Backend backend) : backend_(backend), classes_(program.classes.size()) {
+  OrcProgram(const Program& program, const CostModel& cost, bool check_uninitialised, Backend backend)
+      : settings_{&program, &cost, &kHelpers, check_uninitialised}, backend_(backend), classes_(program.classes.size()) {
     first_ = program.classes.data();
     for (size_t i = 0; i < classes_.size(); ++i) {
       classes_[i].code = &program.classes[i];
@@ -59,24 +63,26 @@ class OrcProgram final : public NativeProgram {
   // The function's code; compiles it where that is due after `executed` instructions of its class.
   Entry EntryOf(ClassCode& c, uint32_t function, uint64_t executed) {
     if (Entry e = c.entries[function].load(std::memory_order_acquire)) return e;
-    if (backend_ == Backend::kAuto && (executed < kHotPerInstruction * 16 || c.settled.load(std::memory_order_relaxed))) return nullptr;
+    if (backend_ == Backend::kAuto && (executed < kHotStart || c.settled.load(std::memory_order_relaxed))) return nullptr;
     const std::lock_guard lock(mutex_);
     if (c.tried[function]) return c.entries[function].load(std::memory_order_relaxed);
     const uint64_t length = c.compiled_length + c.code->functions[function].code.size();
-    if (backend_ == Backend::kAuto && executed < kHotPerInstruction * length) return nullptr;
+    if (backend_ == Backend::kAuto && executed < kHotStart + kHotPerInstruction * length) return nullptr;
     c.tried[function] = true;
     c.compiled_length = length;
     if (std::find(c.tried.begin(), c.tried.end(), false) == c.tried.end()) c.settled = true;
-    const Entry e = compiler->Compile(*c.code, function);
+    const Entry e = Load() ? compiler_->Compile(*c.code, function) : nullptr;
     if (e != nullptr) ++compiled_;
     c.entries[function].store(e, std::memory_order_release);
     return e;
   }
 
-  std::unique_ptr<Compiler> compiler;
-  Settings settings;
+  // Makes the compiler. Not thread-safe.
+  Result<void> Load();
 
  private:
+  Settings settings_;
+  std::unique_ptr<Compiler> compiler_;
   const Backend backend_;
   const CodeClass* first_ = nullptr;
   std::vector<ClassCode> classes_;
@@ -270,6 +276,16 @@ Result<Factory> LoadFactory() {
   return Fail(ErrorCode::kUnavailable, fmt::format("no native back end: {}. Install Debian's llvm-19-dev (./dev setup --native) and build again, or use bytecode", why));
 }
 
+Result<void> OrcProgram::Load() {
+  if (compiler_ != nullptr) return {};
+  static const Result<Factory> kFactory = LoadFactory();
+  if (!kFactory) return tl::unexpected(kFactory.error());
+  char why[300] = {};
+  compiler_.reset((*kFactory)(&settings_, why, sizeof why));
+  if (compiler_ == nullptr) return Fail(ErrorCode::kUnavailable, fmt::format("no native back end: {}; use bytecode", why));
+  return {};
+}
+
 }  // namespace
 }  // namespace native
 
@@ -292,20 +308,9 @@ Result<Backend> BackendFromEnvironment() {
 
 Result<std::unique_ptr<NativeProgram>> MakeNative(Backend backend, const bytecode::Program& program, const CostModel& cost, bool check_uninitialised) {
   if (backend == Backend::kBytecode) return nullptr;
-  static const Result<native::Factory> kFactory = native::LoadFactory();
-  auto made = std::make_unique<native::OrcProgram>(program, backend);
-  made->settings = {&program, &cost, &native::kHelpers, check_uninitialised};
-  Result<void> ready = {};
-  if (kFactory) {
-    char why[300] = {};
-    made->compiler.reset((*kFactory)(&made->settings, why, sizeof why));
-    if (made->compiler == nullptr) ready = Fail(ErrorCode::kUnavailable, fmt::format("no native back end: {}; use bytecode", why));
-  } else {
-    ready = tl::unexpected(kFactory.error());
-  }
-  if (ready) return std::unique_ptr<NativeProgram>(std::move(made));
-  if (backend == Backend::kAuto) return nullptr;
-  return tl::unexpected(std::move(ready).error());
+  auto made = std::make_unique<native::OrcProgram>(program, cost, check_uninitialised, backend);
+  if (backend == Backend::kNative) SZARENA_TRY_VOID(made->Load());
+  return made;
 }
 
 }  // namespace szarena::fabric

@@ -39,8 +39,8 @@ class NativeProgram {
   virtual uint64_t compiled_functions() const = 0;
 };
 
-// `program` and `cost` must outlive it. Null for kBytecode, and for kAuto where there is no native back end. Fails (kUnavailable) for kNative where this
-// build has none, or the LLVM library is missing on this machine: the message names the package.
+// `program` and `cost` must outlive it. Null for kBytecode. Fails (kUnavailable) for kNative where this build has no native back end, or the LLVM library is
+// missing on this machine: the message names the package.
 Result<std::unique_ptr<NativeProgram>> MakeNative(Backend backend, const bytecode::Program& program, const CostModel& cost, bool check_uninitialised);
 
 }  // namespace szarena::fabric

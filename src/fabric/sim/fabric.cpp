@@ -278,6 +278,8 @@ PeStatistics Fabric::StatisticsOf(int x, int y) const {
   return s;
 }
 
+uint64_t Fabric::CompiledFunctions() const { return impl_->native == nullptr ? 0 : impl_->native->compiled_functions(); }
+
 const std::vector<std::string>& Fabric::printed() const { return impl_->printed; }
 
 const PeDebug* Fabric::DebugOf(int x, int y) const {

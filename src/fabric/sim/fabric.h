@@ -134,6 +134,7 @@ class Fabric {
   std::vector<uint8_t> ReadMemory(int x, int y, uint32_t address, uint32_t bytes);
   Statistics statistics() const;
   PeStatistics StatisticsOf(int x, int y) const;
+  uint64_t CompiledFunctions() const;    // by the native back end, so far; each function of each class counts
   const std::vector<std::string>& printed() const;  // simprint, where Options::print is null
   // <debug> traces of a PE by key, and the value of a string record.
   const PeDebug* DebugOf(int x, int y) const;
