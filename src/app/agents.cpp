@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "agent/ladder.h"
+#include "agent/synthetic.h"
 #include "agent/workflow/workflow.h"
 #include "app/program_agents.h"
 #include "app/run_agent.h"
@@ -17,6 +18,16 @@ namespace szarena::app {
 namespace {
 
 const char* Variable(const std::string& name) { return std::getenv(name.c_str()); }
+
+bool IsSynthetic(const std::string& agent) {
+  return agent == "synthetic" || agent.starts_with("synthetic:");
+}
+
+tl::unexpected<Error> OnlyScripted(const AgentOptions& options) {
+  return Fail(ErrorCode::kInvalidArgument,
+              fmt::format("agent '{}' has workflow 'scripted' only, not '{}'", options.agent,
+                          options.workflow));
+}
 
 std::string Names(const auto& list) {
   std::string names;
@@ -75,16 +86,19 @@ Result<std::string> WorkflowFor(const AgentOptions& options) {
   }
   if (options.agent == "ladder") {
     if (options.workflow.empty() || options.workflow == "scripted") return "scripted";
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("agent '{}' has workflow 'scripted' only, not '{}'", options.agent,
-                            options.workflow));
+    return OnlyScripted(options);
+  }
+  if (IsSynthetic(options.agent)) {
+    SZARENA_TRY_VOID(agent::SyntheticSettings::Parse(options.agent));
+    if (options.workflow.empty() || options.workflow == "scripted") return "scripted";
+    return OnlyScripted(options);
   }
   SZARENA_TRY(const model::Settings settings, model::ReadSettings(options.models, Variable));
   if (!model::NamesModel(settings, options.agent)) {
     return Fail(
         ErrorCode::kInvalidArgument,
-        fmt::format("there is no agent '{}'; expected 'ladder', a model as PROVIDER:MODEL, an "
-                    "agent of '{}', or an agent program ({})",
+        fmt::format("there is no agent '{}'; expected 'ladder', 'synthetic', a model as "
+                    "PROVIDER:MODEL, an agent of '{}', or an agent program ({})",
                     options.agent, model::SettingsPath(Variable), ProgramAgentNames()));
   }
   const std::string workflow = options.workflow.empty() ? "iterative" : options.workflow;
@@ -105,6 +119,14 @@ Result<MadeAgent> MakeAgent(const AgentOptions& options, const SessionSetup& set
     return made;
   }
   if (NamesProgram(options.agent)) return MakeProgramAgent(options, setup);
+  if (IsSynthetic(options.agent)) {
+    SZARENA_TRY(auto synthetic, agent::SyntheticSettings::Parse(options.agent));
+    MadeAgent made;
+    made.steps = static_cast<size_t>(synthetic.attempts);
+    made.agent = std::make_unique<agent::SyntheticAgent>(std::move(synthetic));
+    made.judge = std::make_unique<agent::SyntheticJudge>(setup.task.name, setup.plan.key.target);
+    return made;
+  }
   SZARENA_TRY(const model::Settings settings, model::ReadSettings(options.models, Variable));
   return MakeModelAgent(settings, options, setup);
 }

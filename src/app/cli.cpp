@@ -25,6 +25,8 @@ int RunCli(int argc, const char* const* argv) {
   AddSession(app, action);
   AddMcp(app, action);
   AddReport(app, action);
+  AddReplay(app, action);
+  AddTranscript(app, action);
   AddTasks(app, action);
   AddNewTask(app, action);
   AddNewCandidate(app, action);

@@ -69,8 +69,9 @@ void AddSession(CLI::App& app, Action& action) {
   AddSessionOptions(*command, options->session);
   command
       ->add_option("--agent", options->agent.agent,
-                   "ladder (the task's hand-written candidates), a model as PROVIDER:MODEL, or an "
-                   "agent program: codex, gemini, claude, opencode, command:\"...\"")
+                   "ladder (the task's hand-written candidates), synthetic (made up, to prove "
+                   "statistics), a model as PROVIDER:MODEL, or an agent program: codex, gemini, "
+                   "claude, opencode, command:\"...\"")
       ->capture_default_str();
   command->add_option("--workflow", options->agent.workflow, "How the agent is driven");
   command->add_option("--model", options->agent.model,

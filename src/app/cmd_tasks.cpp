@@ -21,8 +21,21 @@ struct TasksOptions {
   std::string target;
   std::string tier;
   std::string source = "none";
+  std::string workflow;
   bool json = false;
 };
+
+// The words that a workflow adds to every prompt.
+Result<ExitCode> PrintWorkflow(const std::string& root, const TasksOptions& options) {
+  SZARENA_TRY(const auto words, task::LoadWorkflowWords(root, options.workflow));
+  data::Json json = data::Json::MakeObject();
+  for (const auto& [name, text] : words) {
+    json.Set(name, text);
+    if (!options.json) fmt::print("### {}\n\n{}\n", name, text);
+  }
+  if (options.json) fmt::print("{}\n", json.Dump(2));
+  return ExitCode::kDone;
+}
 
 Result<ExitCode> PrintAll(const std::string& root, bool json) {
   SZARENA_TRY(const std::vector<std::string> names, task::ListTasks(root));
@@ -41,6 +54,7 @@ Result<ExitCode> PrintAll(const std::string& root, bool json) {
 
 Result<ExitCode> PrintTasks(const TasksOptions& options) {
   SZARENA_TRY(const std::string root, task::FindRoot());
+  if (!options.workflow.empty()) return PrintWorkflow(root, options);
   if (options.task.empty()) {
     if (!options.target.empty() || !options.tier.empty()) {
       return Fail(ErrorCode::kInvalidArgument,
@@ -107,6 +121,8 @@ void AddTasks(CLI::App& app, Action& action) {
   command->add_option("--target", options->target, "cpu, cuda or cerebras");
   command->add_option("--tier", options->tier, "user, knowledgeable or expert");
   command->add_option("--source", options->source, "What the agent starts from: none, cpu or cuda");
+  command->add_option("--workflow", options->workflow,
+                      "The words that this workflow adds for a model");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([&action, options] { action = [options] { return PrintTasks(*options); }; });
 }

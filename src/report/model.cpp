@@ -300,6 +300,11 @@ std::vector<std::string> FindWarnings(const Model& model) {
                                      store::StopReasonName(*view.session.stop),
                                      view.session.stop_detail));
     }
+    const data::Json* kind = view.session.agent.Find("kind");
+    if (kind && *kind == data::Json("synthetic")) {
+      warnings.push_back(view.title + ": SYNTHETIC: made up with known properties, not measured");
+      continue;
+    }
     WarnOfIdenticalTimes(view, warnings);
     WarnOfFlags(view, warnings);
   }
