@@ -6,6 +6,7 @@
 
 #include <sstream>
 
+#include "task/references.h"
 #include "task/testing/small_root.h"
 
 namespace szarena::task {
@@ -50,6 +51,38 @@ TEST(PromptTest, TiersAddAndNeverLeakUpwards) {
         for (const auto& line : expert) {
           EXPECT_EQ(prompt->find(line) != std::string::npos, tier == Tier::kExpert)
               << name << " " << TierName(tier) << ": " << line;
+        }
+      }
+    }
+  }
+}
+
+// What every tier can read besides its prompt tells nothing of a higher one either.
+TEST(PromptTest, ReferencesAndWorkflowsLeakNothing) {
+  std::string everywhere;
+  for (const char* workflow : {"single-shot", "iterative", "gated", "evolve", "team"}) {
+    const auto words = LoadWorkflowWords(kRoot, workflow);
+    ASSERT_TRUE(words.has_value()) << words.error().ToString();
+    EXPECT_TRUE(words->contains("nudge"));
+    for (const auto& [name, text] : *words) everywhere += text;
+  }
+  EXPECT_FALSE(LoadWorkflowWords(kRoot, "waterfall").has_value());
+  const auto names = *ListTasks(kRoot);
+  for (const std::string& name : names) {
+    const Task task = *LoadTask(kRoot, name);
+    for (Target target : kTargets) {
+      std::string readable = everywhere;
+      for (Source source : task.targets.at(target).sources) {
+        const auto references = *LoadReferences(kRoot, task, target, source);
+        for (const auto& reference : references) readable += reference.text;
+      }
+      const std::string suffix = std::string(TargetName(target)) + ".md";
+      for (const std::string& piece :
+           {kRoot + "/tasks/prompt/architecture_" + suffix, task.folder + "/parallelism.md",
+            task.folder + "/expert_" + suffix}) {
+        for (const auto& line : Lines(piece)) {
+          if (line.starts_with('#')) continue;  // a heading tells nothing
+          EXPECT_EQ(readable.find(line), std::string::npos) << name << " " << line;
         }
       }
     }

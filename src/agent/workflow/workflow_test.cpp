@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -72,7 +73,7 @@ class WorkflowTest : public testing::Test {
   Result<SessionOutcome> Run(std::string_view workflow, bool resume = false) {
     model::HttpModelConfig config;
     config.provider = "stand-in";
-    config.protocol = "anthropic";
+    config.protocol = protocol_;
     config.wire.base_url = base_url_.empty() ? standin_->url() + "/v1" : base_url_;
     base_url_ = config.wire.base_url;
     config.wire.model = "m";
@@ -118,6 +119,7 @@ class WorkflowTest : public testing::Test {
 
   std::string folder_;
   std::string base_url_;
+  std::string protocol_ = "anthropic";
   FakeJudge judge_;
   std::optional<store::Store> store_;
   std::unique_ptr<standin::StandIn> standin_;
@@ -380,6 +382,43 @@ TEST_F(WorkflowTest, AProviderThatFailsEndsTheSessionWithItsReason) {
   EXPECT_EQ(Stored().stop, StopReason::kError);
   EXPECT_THAT(Detail(), HasSubstr("blocked"));
 }
+
+// Each provider in each workflow, to an attempt that is ranked.
+class EveryProviderTest : public WorkflowTest,
+                          public testing::WithParamInterface<std::tuple<const char*, const char*>> {
+};
+
+TEST_P(EveryProviderTest, InEveryWorkflow) {
+  const auto [protocol, workflow] = GetParam();
+  protocol_ = protocol;
+  settings_.patience = 2;
+  settings_.islands = 1;
+  Script(
+      {Chat("SINGLE", {Answer("speed=3")}), Chat("ITERATIVE", {Write("speed=2"), Submit(true)}),
+       Chat("STRUCT", {Write("speed=2"), Submit(true)}), Chat("CHANGE", {Submit(true)}),
+       Chat("EVOLVE", {Answer("speed=1"), Answer("speed=2"), Answer("speed=1"), Answer("speed=1")},
+            "requests"),
+       Chat("PLANNER", {R"({"text": "THE PLAN"})"}, "requests"),
+       Chat("CODER", {Write("speed=3"), Submit(true)}),
+       Chat("CRITIC", {R"({"text": "ACCEPT"})"}, "requests")});
+  const StopReason end = End(workflow);
+  EXPECT_EQ(end,
+            workflow == std::string("evolve") ? StopReason::kNoProgress : StopReason::kSubmitted)
+      << Detail();
+  ASSERT_FALSE(attempts_.empty());
+  EXPECT_TRUE(attempts_.back().verdict.ranked());
+  EXPECT_GT(*Stored().usage.tokens_out, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryProviderTest,
+    testing::Combine(testing::Values("openai-responses", "openai-chat", "google", "anthropic"),
+                     testing::Values("single-shot", "iterative", "gated", "evolve", "team")),
+    [](const auto& info) {
+      std::string name = std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param);
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
 
 TEST(ArchiveTest, CellsHoldTheFastestAndIslandsExchangeTheirBest) {
   Archive archive(2);
