@@ -178,10 +178,15 @@ void CheckBothWays(const std::shared_ptr<const bytecode::Program>& program, cons
   }
 }
 
-std::shared_ptr<const bytecode::Program> CompileStreaming(const std::string& directory, const std::string& arch, int width, int height) {
-  const auto options = csl::ParseOptions({std::string(SZARENA_SOURCE_DIR) + "/" + directory + "/layout.csl", "--arch=" + arch,
-                                          fmt::format("--fabric-dims={},{}", width + 7, height + 2), "--fabric-offsets=4,1", "--memcpy", "--channels=1",
-                                          fmt::format("--params=width:{},height:{},in_color_id:{},out_color_id:{}", width, height, kInColor, kOutColor)});
+std::shared_ptr<const bytecode::Program> CompileStreaming(const std::string& directory,
+                                                          const std::string& arch, int width,
+                                                          int height) {
+  const auto options = csl::ParseOptions(
+      {std::string(SZARENA_SOURCE_DIR) + "/" + directory + "/layout.csl", "--arch=" + arch,
+       fmt::format("--fabric-dims={},{}", width + 7, height + 2), "--fabric-offsets=4,1",
+       "--memcpy", "--channels=1",
+       fmt::format("--params=width:{},height:{},in_color_id:{},out_color_id:{}", width, height,
+                   kInColor, kOutColor)});
   EXPECT_TRUE(options) << options.error().ToString();
   csl::Outcome outcome = csl::Compile(*options, {});
   EXPECT_EQ(outcome.messages, "");
@@ -189,8 +194,10 @@ std::shared_ptr<const bytecode::Program> CompileStreaming(const std::string& dir
   return std::make_shared<bytecode::Program>(*std::move(outcome.program));
 }
 
-RunResult RunStream(const std::shared_ptr<const bytecode::Program>& program, const std::vector<Words>& rows, const std::vector<uint32_t>& n_row,
-                    const std::vector<uint32_t>& out_words, double eb, const std::string& function) {
+RunResult RunStream(const std::shared_ptr<const bytecode::Program>& program,
+                    const std::vector<Words>& rows, const std::vector<uint32_t>& n_row,
+                    const std::vector<uint32_t>& out_words, double eb,
+                    const std::string& function) {
   const int height = static_cast<int>(rows.size());
   const int width = static_cast<int>(program->width);
   Session s(program, Geometry{.width = width, .height = height});
@@ -208,7 +215,8 @@ RunResult RunStream(const std::shared_ptr<const bytecode::Program>& program, con
       out.push_back(0);
       continue;
     }
-    const auto ticket = s.machine->ReceiveFrom({width - 1, y, bytecode::Direction::kEast, kOutColor}, out_words[row]);
+    const auto ticket = s.machine->ReceiveFrom(
+        {width - 1, y, bytecode::Direction::kEast, kOutColor}, out_words[row]);
     EXPECT_TRUE(ticket) << ticket.error().ToString();
     out.push_back(*ticket);
     EXPECT_TRUE(s.machine->SendInto({0, y, bytecode::Direction::kWest, kInColor}, rows[row]));
@@ -216,7 +224,6 @@ RunResult RunStream(const std::shared_ptr<const bytecode::Program>& program, con
   const auto idle = s.machine->RunUntilIdle();
   EXPECT_TRUE(idle) << idle.error().ToString();
   result.cycles = s.machine->now() - before;
-  if (std::getenv("SZDBG")) for (int x = 0; x < width; ++x) { auto c = s.machine->StatisticsOf(x, 0).count; fmt::print("  PE {} busy {} stalled {} tasks {} in {} out {} elements {}\n", x, c.busy, c.stalled, c.tasks, c.wavelets_in, c.wavelets_out, c.elements); }
   for (size_t y = 0; y < rows.size(); ++y) {
     result.out.push_back(!idle || rows[y].empty() ? Words{} : s.machine->TakeOutput(out[y]));
   }
@@ -225,8 +232,10 @@ RunResult RunStream(const std::shared_ptr<const bytecode::Program>& program, con
   return result;
 }
 
-std::pair<uint64_t, uint64_t> CheckStream(const std::shared_ptr<const bytecode::Program>& program, uint32_t block, const std::vector<Words>& rows,
-                                          const std::vector<std::vector<Record>>& records, const std::vector<Words>& values, double eb) {
+std::pair<uint64_t, uint64_t> CheckStream(const std::shared_ptr<const bytecode::Program>& program,
+                                          uint32_t block, const std::vector<Words>& rows,
+                                          const std::vector<std::vector<Record>>& records,
+                                          const std::vector<Words>& values, double eb) {
   std::vector<uint32_t> n_row;
   std::vector<uint32_t> out_words;
   std::vector<Words> streams;
@@ -243,27 +252,32 @@ std::pair<uint64_t, uint64_t> CheckStream(const std::shared_ptr<const bytecode::
     for (size_t at = 0; at < packed.out[y].size();) {
       const uint32_t index = packed.out[y][at] >> 12;
       if (index >= seen.size() || seen[index]) {
-        ADD_FAILURE() << fmt::format("row {} word {}: header {:08x}, a block that does not exist or comes twice", y, at, packed.out[y][at]);
+        ADD_FAILURE() << fmt::format(
+            "row {} word {}: header {:08x}, a block that does not exist or comes twice", y, at,
+            packed.out[y][at]);
         break;
       }
       seen[index] = true;
       const Record& right = records[y][index];
       const size_t end = std::min(packed.out[y].size(), at + right.size());
-      const Record got(packed.out[y].begin() + static_cast<std::ptrdiff_t>(at), packed.out[y].begin() + static_cast<std::ptrdiff_t>(end));
+      const Record got(packed.out[y].begin() + static_cast<std::ptrdiff_t>(at),
+                       packed.out[y].begin() + static_cast<std::ptrdiff_t>(end));
       EXPECT_EQ(got, right) << "row " << y << " block " << index;
       if (got != right) break;
       at = end;
     }
   }
   std::vector<uint32_t> value_words;
-  for (const Words& row : rows) value_words.push_back(static_cast<uint32_t>(row.size() / block * (block + 1)));
+  for (const Words& row : rows)
+    value_words.push_back(static_cast<uint32_t>(row.size() / block * (block + 1)));
   const RunResult back = RunStream(program, streams, n_row, value_words, eb, "decompress");
   for (size_t y = 0; y < rows.size(); ++y) {
     std::vector<bool> seen(rows[y].size() / block);
     for (size_t at = 0; at < back.out[y].size(); at += block + 1) {
       const uint32_t index = back.out[y][at];
       if (index >= seen.size() || seen[index]) {
-        ADD_FAILURE() << fmt::format("row {} word {}: block {} does not exist or comes twice", y, at, index);
+        ADD_FAILURE() << fmt::format("row {} word {}: block {} does not exist or comes twice", y,
+                                     at, index);
         break;
       }
       seen[index] = true;
@@ -271,7 +285,8 @@ std::pair<uint64_t, uint64_t> CheckStream(const std::shared_ptr<const bytecode::
         const uint32_t got = back.out[y][at + 1 + i];
         const uint32_t right = values[y][index * block + i];
         if (got == right) continue;
-        ADD_FAILURE() << fmt::format("row {} block {} value {}: {:08x}, expected {:08x}", y, index, i, got, right);
+        ADD_FAILURE() << fmt::format("row {} block {} value {}: {:08x}, expected {:08x}", y, index,
+                                     i, got, right);
         return {packed.cycles, back.cycles};
       }
     }

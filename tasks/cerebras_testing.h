@@ -63,8 +63,9 @@ void CheckBothWays(const std::shared_ptr<const bytecode::Program>& program,
                    const Geometry& geometry, const Reference& reference, std::vector<Words> chunks,
                    double eb);
 
-// Streaming candidates: `rows` enter at the west edge, one a row; out_words[y] words are awaited at the east edge of row y. Returns them, and the
-// cycles from the first word at the west edge to the last thing that moves.
+// Streaming candidates: `rows` enter at the west edge, one a row; out_words[y] words are awaited at
+// the east edge of row y. Returns them, and the cycles from the first word at the west edge to the
+// last thing that moves.
 std::shared_ptr<const bytecode::Program> CompileStreaming(const std::string& directory,
                                                           const std::string& arch, int width,
                                                           int height);
@@ -74,9 +75,10 @@ RunResult RunStream(const std::shared_ptr<const bytecode::Program>& program,
 
 // A record of the streaming contract: its header and the words behind it.
 using Record = Words;
-// Compresses `rows` (each of a whole number of blocks) and checks that every record leaves once, whole; decompresses the records
-// and checks every value. records[y]: what is right, in the order of the blocks; values[y]: what they decode to. `length`: words behind a header.
-// Returns the two runs' cycles.
+// Compresses `rows` (each of a whole number of blocks) and checks that every record leaves once,
+// whole; decompresses the records and checks every value. records[y]: what is right, in the order
+// of the blocks; values[y]: what they decode to. `length`: words behind a header. Returns the two
+// runs' cycles.
 std::pair<uint64_t, uint64_t> CheckStream(const std::shared_ptr<const bytecode::Program>& program,
                                           uint32_t block, const std::vector<Words>& rows,
                                           const std::vector<std::vector<Record>>& records,

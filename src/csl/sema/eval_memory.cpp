@@ -120,8 +120,7 @@ Reg Evaluator::AddressOf(const Operand& place, Span span) {
     const int64_t size = types().SizeOf(place.type);
     Reg scaled = place.index_reg;
     if (size != 1) {
-      scaled = fb_->NewReg();
-      fb_->Emit(Op::kMulU16, scaled, place.index_reg, fb_->Const(size));
+      scaled = Scaled(place.index_reg, size);
     }
     const Reg sum = fb_->NewReg();
     fb_->Emit(Op::kAddU16, sum, base, scaled);

@@ -101,6 +101,17 @@ Operand Evaluator::Unary(UnaryOp op, Operand operand, Span span) {
 }
 
 // Integers of a width that no machine type has: extend from their width again.
+Reg Evaluator::Scaled(Reg index, int64_t factor) {
+  const Reg scaled = fb_->NewReg();
+  if (std::has_single_bit(static_cast<uint64_t>(factor))) {
+    fb_->Emit(Op::kShlU16, scaled, index,
+              fb_->Const(std::countr_zero(static_cast<uint64_t>(factor))));
+  } else {
+    fb_->Emit(Op::kMulU16, scaled, index, fb_->Const(factor));
+  }
+  return scaled;
+}
+
 void Evaluator::FixWidth(Reg reg, TypeId type) {
   const TypeInfo& info = types()[type];
   if (info.kind != TypeKind::kInt) return;
@@ -252,6 +263,9 @@ Operand Evaluator::EmitBinary(BinaryOp op, const Operand& lhs, const Operand& rh
   const std::optional<ScalarType> scalar = ScalarTypeOf(type);
   if (!scalar) return Report(DiagKind::kNotRuntime, span, info.name);
   At(span);
+  if (op == BinaryOp::kMul && lhs.IsValue() && !rhs.IsValue()) {
+    return EmitBinary(op, rhs, lhs, type, span);
+  }
   const Reg a = ToReg(lhs, span);
 
   // x + constant.

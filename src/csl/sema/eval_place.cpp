@@ -394,8 +394,7 @@ Operand Evaluator::ElementOf(Operand base, const std::vector<Operand>& indices,
     if (i == 0) {
       flat = index;
     } else {
-      const Reg scaled = fb_->NewReg();
-      fb_->Emit(Op::kMulU16, scaled, flat, fb_->Const(info.dims[i]));
+      const Reg scaled = Scaled(flat, static_cast<int64_t>(info.dims[i]));
       const Reg sum = fb_->NewReg();
       fb_->Emit(Op::kAddU16, sum, scaled, index);
       flat = sum;
@@ -409,8 +408,7 @@ Operand Evaluator::ElementOf(Operand base, const std::vector<Operand>& indices,
     place.index_reg = flat;
     return place;
   }
-  const Reg scaled = fb_->NewReg();
-  fb_->Emit(Op::kMulU16, scaled, flat, fb_->Const(element_size));
+  const Reg scaled = Scaled(flat, static_cast<int64_t>(element_size));
   Operand start = place;
   start.has_index = false;
   const Reg sum = fb_->NewReg();

@@ -251,6 +251,8 @@ class Evaluator {
   bool ResolveVar(Global& global);
   Global* ExternTarget(Global& global, Span span);
   Operand EmitBinary(BinaryOp op, const Operand& lhs, const Operand& rhs, TypeId type, Span span);
+  // index * factor as u16, by a shift where the factor is a power of two.
+  bytecode::Reg Scaled(bytecode::Reg index, int64_t factor);
   void FixWidth(bytecode::Reg reg, TypeId type);
   bytecode::Reg SaturateWidth(bytecode::Reg reg, TypeId type);
   Operand* FindLocal(Name name);
