@@ -165,6 +165,11 @@ TEST_P(CerebrasSzp, CyclesPerStreamedElement) {
   }
 }
 
+TEST(CerebrasSzpFiles, StreamingSharesTheCodec) {
+  ExpectCopies(kBaseline, kStreaming,
+               {"encode.csl", "decode.csl", "planes.csl", "exact.csl", "wide.csl"});
+}
+
 INSTANTIATE_TEST_SUITE_P(Archs, CerebrasSzp, testing::Values("wse2", "wse3"),
                          [](const auto& arch) { return std::string(arch.param); });
 

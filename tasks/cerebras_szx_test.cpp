@@ -104,6 +104,97 @@ TEST_P(CerebrasSzx, CyclesPerElement) {
   }
 }
 
+constexpr char kStreaming[] = "tasks/szx/baseline/cerebras-streaming";
+
+// Both directions of a row each.
+std::pair<uint64_t, uint64_t> CheckRows(const std::shared_ptr<const bytecode::Program>& program,
+                                        const std::vector<Words>& rows, double eb) {
+  std::vector<std::vector<Record>> records;
+  std::vector<Words> values;
+  for (const Words& row : rows) {
+    const auto blocks = static_cast<uint32_t>((row.size() + 127) / 128);
+    const Words payload = row.empty() ? Words{} : kCpu.compress(row, eb, 4);
+    const auto bytes = std::as_bytes(std::span(payload));
+    const auto byte_at = [&](size_t i) { return std::to_integer<uint32_t>(bytes[i]); };
+    std::vector<Record> of_row;
+    if (blocks > 0) {
+      const uint32_t constant = byte_at(18) << 8 | byte_at(19);
+      const size_t states = 20 + 2 * size_t{blocks - constant};
+      size_t median = states + (blocks + 7) / 8;
+      size_t at = median + 4 * size_t{constant};
+      size_t size_at = 20;
+      for (uint32_t b = 0; b < blocks; ++b) {
+        if ((byte_at(states + b / 8) << (b % 8) & 0x80) == 0) {
+          of_row.push_back({b << 12, byte_at(median) << 24 | byte_at(median + 1) << 16 |
+                                         byte_at(median + 2) << 8 | byte_at(median + 3)});
+          median += 4;
+          continue;
+        }
+        const uint32_t size = byte_at(size_at) | byte_at(size_at + 1) << 8;
+        size_at += 2;
+        Record r{b << 12 | size};
+        r.resize(1 + (size + 3) / 4);
+        for (uint32_t i = 0; i < size; ++i) r[1 + i / 4] |= byte_at(at + i) << (8 * (i % 4));
+        at += size;
+        of_row.push_back(r);
+      }
+    }
+    records.push_back(of_row);
+    values.push_back(row.empty() ? Words{} : kCpu.decompress(payload, row.size(), eb, 4));
+  }
+  return CheckStream(program, 128, rows, records, values, eb);
+}
+
+TEST_P(CerebrasSzx, StreamsOfEveryLength) {
+  for (const int width : {1, 2, 3, 5}) {
+    SCOPED_TRACE(width);
+    std::vector<Words> rows;
+    for (const uint32_t n : {0u, 1u, 127u, 128u, 512u, 513u, 1024u, 1536u, 2561u, 2563u, 6402u})
+      rows.push_back(FieldBits(field::GeneratorKind::kSmooth, 3, n));
+    const auto program =
+        CompileStreaming(kStreaming, GetParam(), width, static_cast<int>(rows.size()));
+    ASSERT_TRUE(program);
+    CheckRows(program, rows, 1e-3);
+  }
+}
+
+TEST_P(CerebrasSzx, StreamsOfEveryKind) {
+  std::vector<Words> rows;
+  for (const field::GeneratorKind kind : field::AllGenerators())
+    rows.push_back(FieldBits(kind, 7, 3001));
+  const auto program = CompileStreaming(kStreaming, GetParam(), 4, static_cast<int>(rows.size()));
+  ASSERT_TRUE(program);
+  for (const double eb : {1e-4, 0.3, 1e-2, 0.0}) CheckRows(program, rows, eb);
+}
+
+// Cycles a word of the row's stream; a link carries one a cycle.
+TEST_P(CerebrasSzx, CyclesPerStreamedElement) {
+  const Words row = FieldBits(field::GeneratorKind::kSmooth, 7, 1 << 16);
+  const auto program = CompileStreaming(kStreaming, GetParam(), 16, 1);
+  ASSERT_TRUE(program);
+  for (const double eb : {1e-1, 1e-2, 1e-3, 1e-4}) {
+    const auto [compress, decompress] = CheckRows(program, {row}, eb);
+    fmt::print(
+        "SZx {} eb {}, 16 columns: cycles an element of a row: compress {:.3f}, decompress "
+        "{:.3f}\n",
+        GetParam(), eb, static_cast<double>(compress) / static_cast<double>(row.size()),
+        static_cast<double>(decompress) / static_cast<double>(row.size()));
+    EXPECT_LT(static_cast<double>(compress) / static_cast<double>(row.size()), 3.0);
+    EXPECT_LT(static_cast<double>(decompress) / static_cast<double>(row.size()), 6.0);
+  }
+}
+
+TEST(CerebrasSzxFiles, StreamingSharesTheRow) {
+  ExpectCopies(kStreaming, "tasks/szp/baseline/cerebras-streaming",
+               {"turns.csl", "symbols.csl", "idle.csl"});
+}
+
+TEST(CerebrasSzxFiles, StreamingSharesTheCodec) {
+  ExpectCopies(
+      kBaseline, kStreaming,
+      {"encode.csl", "decode.csl", "decode_any.csl", "exact.csl", "compact.csl", "bytes.csl"});
+}
+
 INSTANTIATE_TEST_SUITE_P(Archs, CerebrasSzx, testing::Values("wse2", "wse3"),
                          [](const auto& arch) { return std::string(arch.param); });
 

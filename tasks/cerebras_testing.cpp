@@ -7,6 +7,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <random>
 
 #include "codec/core/bound.h"
@@ -239,14 +241,17 @@ std::pair<uint64_t, uint64_t> CheckStream(const std::shared_ptr<const bytecode::
   std::vector<uint32_t> n_row;
   std::vector<uint32_t> out_words;
   std::vector<Words> streams;
+  std::vector<Words> padded;
   for (size_t y = 0; y < rows.size(); ++y) {
     n_row.push_back(static_cast<uint32_t>(rows[y].size()));
+    padded.push_back(rows[y]);
+    padded.back().resize((rows[y].size() + block - 1) / block * block);
     Words stream;
     for (const Record& r : records[y]) stream.insert(stream.end(), r.begin(), r.end());
     out_words.push_back(static_cast<uint32_t>(stream.size()));
     streams.push_back(stream);
   }
-  const RunResult packed = RunStream(program, rows, n_row, out_words, eb, "compress");
+  const RunResult packed = RunStream(program, padded, n_row, out_words, eb, "compress");
   for (size_t y = 0; y < rows.size(); ++y) {
     std::vector<bool> seen(records[y].size());
     for (size_t at = 0; at < packed.out[y].size();) {
@@ -268,11 +273,11 @@ std::pair<uint64_t, uint64_t> CheckStream(const std::shared_ptr<const bytecode::
     }
   }
   std::vector<uint32_t> value_words;
-  for (const Words& row : rows)
+  for (const Words& row : padded)
     value_words.push_back(static_cast<uint32_t>(row.size() / block * (block + 1)));
   const RunResult back = RunStream(program, streams, n_row, value_words, eb, "decompress");
   for (size_t y = 0; y < rows.size(); ++y) {
-    std::vector<bool> seen(rows[y].size() / block);
+    std::vector<bool> seen(padded[y].size() / block);
     for (size_t at = 0; at < back.out[y].size(); at += block + 1) {
       const uint32_t index = back.out[y][at];
       if (index >= seen.size() || seen[index]) {
@@ -283,6 +288,7 @@ std::pair<uint64_t, uint64_t> CheckStream(const std::shared_ptr<const bytecode::
       seen[index] = true;
       for (uint32_t i = 0; i < block; ++i) {
         const uint32_t got = back.out[y][at + 1 + i];
+        if (index * block + i >= values[y].size()) break;
         const uint32_t right = values[y][index * block + i];
         if (got == right) continue;
         ADD_FAILURE() << fmt::format("row {} block {} value {}: {:08x}, expected {:08x}", y, index,
@@ -292,6 +298,17 @@ std::pair<uint64_t, uint64_t> CheckStream(const std::shared_ptr<const bytecode::
     }
   }
   return {packed.cycles, back.cycles};
+}
+
+void ExpectCopies(const std::string& a, const std::string& b,
+                  const std::vector<std::string>& names) {
+  const auto read = [](const std::string& path) {
+    std::ifstream in(std::string(SZARENA_SOURCE_DIR) + "/" + path);
+    EXPECT_TRUE(in) << path;
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  for (const std::string& name : names)
+    EXPECT_EQ(read(a + "/" + name), read(b + "/" + name)) << name;
 }
 
 Words FieldBits(field::GeneratorKind kind, uint64_t seed, uint32_t n) {

@@ -75,14 +75,19 @@ RunResult RunStream(const std::shared_ptr<const bytecode::Program>& program,
 
 // A record of the streaming contract: its header and the words behind it.
 using Record = Words;
-// Compresses `rows` (each of a whole number of blocks) and checks that every record leaves once,
-// whole; decompresses the records and checks every value. records[y]: what is right, in the order
-// of the blocks; values[y]: what they decode to. `length`: words behind a header. Returns the two
-// runs' cycles.
+// Compresses `rows` (filled up with zeros to whole blocks) and checks that every record leaves
+// once, whole; decompresses the records and checks every value. records[y]: what is right, in the
+// order of the blocks; values[y]: what they decode to. `length`: words behind a header. Returns the
+// two runs' cycles.
 std::pair<uint64_t, uint64_t> CheckStream(const std::shared_ptr<const bytecode::Program>& program,
                                           uint32_t block, const std::vector<Words>& rows,
                                           const std::vector<std::vector<Record>>& records,
                                           const std::vector<Words>& values, double eb);
+
+// Candidates are self-contained, so some files are copies: fails where files of one name differ
+// between two directories.
+void ExpectCopies(const std::string& a, const std::string& b,
+                  const std::vector<std::string>& names);
 
 // A generated f32 field as bits.
 Words FieldBits(field::GeneratorKind kind, uint64_t seed, uint32_t n);
