@@ -26,20 +26,25 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kTasks[] = {"szp", "szx"};
-constexpr task::Target kTarget = task::Target::kCpu;
+constexpr task::Target kTargets[] = {task::Target::kCpu, task::Target::kCerebras};
 
 struct Ladder {
   task::Task task;
+  task::Target target = task::Target::kCpu;
   std::vector<agent::LadderStep> steps;
 };
 
 Result<std::vector<Ladder>> LoadLadders() {
   SZARENA_TRY(const std::string root, task::FindRoot());
   std::vector<Ladder> ladders;
-  for (const char* name : kTasks) {
-    SZARENA_TRY(task::Task task, task::LoadTask(root, name));
-    SZARENA_TRY(std::vector<agent::LadderStep> steps, LoadLadder(task, kTarget));
-    ladders.push_back({std::move(task), std::move(steps)});
+  for (const task::Target target : kTargets) {
+    for (const char* name : kTasks) {
+      SZARENA_TRY(task::Task task, task::LoadTask(root, name));
+      const auto info = task.targets.find(target);
+      if (info == task.targets.end() || info->second.ladder.empty()) continue;
+      SZARENA_TRY(std::vector<agent::LadderStep> steps, LoadLadder(task, target));
+      ladders.push_back({std::move(task), target, std::move(steps)});
+    }
   }
   return ladders;
 }
@@ -51,7 +56,7 @@ Result<data::Json> Environment(const std::vector<Ladder>& ladders) {
   environment.Set("sandbox", sandbox.description());
   for (const Ladder& ladder : ladders) {
     SZARENA_TRY(const std::string hash, LadderHash(ladder.steps));
-    environment.Set("ladder " + ladder.task.name,
+    environment.Set(fmt::format("ladder {} {}", ladder.task.name, task::TargetName(ladder.target)),
                     fmt::format("{} steps, sha256 {:.16}", ladder.steps.size(), hash));
   }
   return environment;
@@ -81,13 +86,13 @@ Result<void> RunSessions(const std::vector<Ladder>& ladders, const std::string& 
   for (const Ladder& ladder : ladders) {
     SessionSetup setup;
     setup.task = ladder.task;
-    setup.target = kTarget;
-    SZARENA_TRY(setup.judging, OptionsFor(ladder.task, kTarget));
+    setup.target = ladder.target;
+    SZARENA_TRY(setup.judging, OptionsFor(ladder.task, ladder.target));
     setup.plan.out_dir = out;
-    setup.plan.description = DescribeTask(ladder.task, kTarget);
+    setup.plan.description = DescribeTask(ladder.task, ladder.target);
     setup.plan.key = {.campaign = campaign,
                       .task = ladder.task.name,
-                      .target = std::string(task::TargetName(kTarget)),
+                      .target = std::string(task::TargetName(ladder.target)),
                       .source = "none",
                       .tier = "none",
                       .agent = "ladder",

@@ -137,6 +137,11 @@ std::vector<Ability> Conclude(const std::vector<Finding>& findings) {
            cpu ? "build, run sandboxed, measure" : "needs a compiler and the sandbox"},
           {"demo", cpu && fields,
            cpu && fields ? "szarena demo" : "needs cpu candidates and the real fields"},
+          {"cerebras candidates", Found(findings, "sandbox"),
+           !Found(findings, "sandbox") ? "needs the sandbox"
+           : Found(findings, "cerebras sdk")
+               ? "on the simulated wafer, cycles estimated; --toolchain sdk: on the SDK's"
+               : "on the simulated wafer, cycles estimated"},
           {"cuda candidates", nvcc && gpu && cpu, cuda}};
 }
 

@@ -17,6 +17,7 @@
 #include "fabric/model/accuracy.h"
 #include "fabric/model/cost.h"
 #include "judge/checks.h"
+#include "judge/free_host.h"
 #include "judge/random.h"
 #include "judge/records.h"
 #include "judge/split.h"
@@ -41,6 +42,10 @@ constexpr int kCheckSide = 16;
 constexpr uint32_t kCheckElemsPerPe = 2048;  // the most that the contract allows
 constexpr uint64_t kPublicElements = 32768;  // of a public field: the rest is cut off
 constexpr uint64_t kHiddenElements = 12288;
+// Wavelets are simulated one by one: a stream costs more time than an array.
+constexpr uint64_t kStreamedPublicElements = 16384;
+constexpr uint64_t kStreamedHiddenElements = 6144;
+constexpr uint64_t kStreamedTimedBytes = 1u << 18;
 // A second geometry, so that nothing is built for the first alone.
 constexpr int kOtherWidth = 5;
 constexpr int kOtherHeight = 3;
@@ -55,6 +60,9 @@ constexpr int kVariations = 3;  // of the timed data; cycles on one input are ex
 constexpr int kManyPes = 4096;  // from here on a run is long: one variation
 constexpr double kLongRunSeconds = 1200;
 constexpr double kLinkBytesPerSecond = 1.2e12 / 8;
+constexpr double kOnePeShare = 0.9;  // of all work: then the others do not count
+constexpr double kScalarsPerOperation =
+    16;  // a copying loop takes some six instructions an element, a scalar compressor hundreds
 constexpr size_t kDiagnosisBytes = 3000;
 
 struct Program {
@@ -125,6 +133,9 @@ class CerebrasPlatform final : public Platform {
   // Cuts what is too long and deals it out.
   void Deal(Case& item, uint32_t program, uint64_t most, Random* random) const;
   Split MakeSplit(uint32_t program, uint64_t chunk) const;
+  // The same without any element: what a launch takes by itself.
+  Result<Launch> EmptyLaunch(CallKind kind, const Split& split, szarena_problem problem,
+                             const Program& program) const;
   Result<Launch> MakeLaunch(CallKind kind, const Call& call, const Program& program) const;
   // What came back, as payload or elements; or what is wrong with it.
   Result<Bytes> Convert(CallKind kind, const Call& call, const LaunchResult& result) const;
@@ -137,6 +148,11 @@ class CerebrasPlatform final : public Platform {
   void Keep(CallKind kind, const JobAnswer& answer, uint64_t elements);
   double Seconds(uint64_t cycles) const { return static_cast<double>(cycles) / (clock_mhz_ * 1e6); }
   // Measure
+  uint64_t TimedBytes() const {
+    return options_.wafer.bytes > 0 ? options_.wafer.bytes
+           : streaming()            ? kStreamedTimedBytes
+                                    : kTimedBytes;
+  }
   Program TimedProgram() const;
   Result<std::optional<std::string>> BaselineImage(const std::optional<std::string>& folder,
                                                    const Program& program) const;
@@ -146,8 +162,7 @@ class CerebrasPlatform final : public Platform {
   std::optional<std::string> VerifyTimed(CallKind kind, const Call& call,
                                          const LaunchResult& result, const Timed& timed,
                                          size_t i) const;
-  void AddFlags(CallKind kind, const JobAnswer& answer, std::optional<uint64_t> empty_cycles,
-                const Timed& timed, Measurement& out) const;
+  void AddFlags(CallKind kind, std::vector<Flag>& flags) const;
 
   const EvaluateOptions& options_;
   const sandbox::Sandbox& sandbox_;
@@ -159,8 +174,15 @@ class CerebrasPlatform final : public Platform {
   std::vector<std::string> images_;
   target::Candidate candidate_;
   CompileResult compiled_;  // of the first geometry
-  std::array<std::optional<WaferActivity>, kDirectionCount> activity_;
-  std::array<bool, kDirectionCount> timed_ = {};
+  // Of each direction: the timed launch, or the largest that was run.
+  struct Kept {
+    JobAnswer answer;
+    uint64_t elements = 0;
+    bool timed = false;
+    uint64_t empty_cycles =
+        0;  // of a launch without any element, on the same geometry; 0: none was made
+  };
+  std::array<Kept, kDirectionCount> kept_;
 };
 
 target::cerebras::Params CerebrasPlatform::ParamsOf(const Program& program) const {
@@ -220,13 +242,16 @@ void CerebrasPlatform::Deal(Case& item, uint32_t index, uint64_t most, Random* r
 Result<std::vector<Case>> CerebrasPlatform::Cases(std::optional<uint64_t> hidden_seed) {
   SZARENA_TRY(std::vector<Case> cases, PublicCases(task_, threads_));
   std::erase_if(cases, [](const Case& item) { return item.problem.dtype != SZARENA_F32; });
-  for (Case& item : cases) Deal(item, 0, kPublicElements, nullptr);
+  for (Case& item : cases)
+    Deal(item, 0, streaming() ? kStreamedPublicElements : kPublicElements, nullptr);
   if (!hidden_seed) return cases;
   SZARENA_TRY(std::vector<Case> hidden, HiddenCases(task_, *hidden_seed, threads_));
   Random random(Mix64(*hidden_seed ^ 0x77616665));
   for (size_t i = 0; i < hidden.size(); ++i) {
     const auto index = static_cast<uint32_t>(random.Below(2));
-    Deal(hidden[i], index, (kHiddenElements + random.Below(512)) | 1, &random);
+    Deal(hidden[i], index,
+         ((streaming() ? kStreamedHiddenElements : kHiddenElements) + random.Below(512)) | 1,
+         &random);
     cases.push_back(std::move(hidden[i]));
   }
   return cases;
@@ -310,6 +335,18 @@ Result<Launch> CerebrasPlatform::MakeLaunch(CallKind kind, const Call& call,
     launch.answer_words += blocks * (forward ? MaxRecordWords(task_) : 1 + task_.block_size) + 16;
   }
   return launch;
+}
+
+Result<Launch> CerebrasPlatform::EmptyLaunch(CallKind kind, const Split& split,
+                                             szarena_problem problem,
+                                             const Program& program) const {
+  problem.n = problem.dims[2] = 0;
+  problem.dims[0] = problem.dims[1] = 1;
+  const Bytes nothing = JoinParts(std::vector<Bytes>(split.parts));
+  return MakeLaunch(kind,
+                    {"empty", true, problem, split,
+                     kind == CallKind::kForward ? ByteView() : ByteView(nothing), std::nullopt},
+                    program);
 }
 
 Result<Bytes> CerebrasPlatform::Convert(CallKind kind, const Call& call,
@@ -397,10 +434,19 @@ Result<RunReport> CerebrasPlatform::Run(CallKind kind, std::vector<Call>& calls,
     launch.poison_inverted = true;
     launches.push_back(std::move(launch));
   }
+  if (!streaming() && !calls.empty()) {
+    SZARENA_TRY(Launch launch,
+                EmptyLaunch(kind, MakeSplit(0, 1), calls.front().problem, programs_[0]));
+    launch.max_seconds = std::chrono::duration<double>(call_timeout).count();
+    launches.push_back(std::move(launch));
+  }
   target::cerebras::RunLimits limits;
   limits.threads = threads_;
   SZARENA_TRY(const std::vector<LaunchResult> results,
               target::cerebras::RunLaunches(sandbox_, images_, launches, limits));
+  if (results.size() > 2 * calls.size() && results.back().answer.state == CallState::kDone) {
+    kept_[static_cast<size_t>(kind)].empty_cycles = results.back().answer.launch_cycles;
+  }
   for (size_t i = 0; i < calls.size(); ++i) {
     Call& call = calls[i];
     const std::string where = " (" + call.name + ")";
@@ -416,13 +462,13 @@ Result<RunReport> CerebrasPlatform::Run(CallKind kind, std::vector<Call>& calls,
         text += result.answer.traps;
         if (!text.empty()) report.diagnosis = Printable(text, kDiagnosisBytes, Lines::kAny);
       }
+      if (call.split.program == 0) Keep(kind, result.answer, call.problem.n);
       if (const auto finding = FindingOf(kind, result)) {
         report.findings.push_back({finding->stage, finding->detail + where});
         if (result.answer.state == CallState::kBadProgram || result.answer.limit_exceeded != 0)
           return report;
         break;
       }
-      if (call.split.program == 0) Keep(kind, result.answer, call.problem.n);
       Result<Bytes> got = Convert(kind, call, result);
       if (!got) {
         report.findings.push_back(
@@ -482,9 +528,10 @@ WaferActivity CerebrasPlatform::ActivityOf(const JobAnswer& answer, uint64_t ele
 }
 
 void CerebrasPlatform::Keep(CallKind kind, const JobAnswer& answer, uint64_t elements) {
-  auto& kept = activity_[static_cast<size_t>(kind)];
-  if (timed_[static_cast<size_t>(kind)] || (kept && kept->elements >= elements)) return;
-  kept = ActivityOf(answer, elements);
+  Kept& kept = kept_[static_cast<size_t>(kind)];
+  if (kept.timed || kept.elements >= elements || answer.launch_cycles == 0) return;
+  kept.answer = answer;
+  kept.elements = elements;
 }
 
 void CerebrasPlatform::Describe(Verdict& verdict) const {
@@ -492,7 +539,7 @@ void CerebrasPlatform::Describe(Verdict& verdict) const {
   record.variant = VariantName(variant_);
   record.toolchain = options_.wafer.toolchain == WaferOptions::Toolchain::kSdk ? "sdk" : "ours";
   record.arch = options_.wafer.wse3 ? "wse3" : "wse2";
-  const bool timed = timed_[0] || timed_[1];
+  const bool timed = kept_[0].timed || kept_[1].timed;
   record.width = timed ? options_.wafer.width : programs_[0].geometry.width;
   record.height = timed ? options_.wafer.height : programs_[0].geometry.height;
   record.clock_mhz = clock_mhz_;
@@ -500,7 +547,12 @@ void CerebrasPlatform::Describe(Verdict& verdict) const {
   record.pe_memory_bytes = compiled_.memory_bytes;
   record.pe_memory = compiled_.memory_text;
   record.model_error = fabric::HeldOutError();
-  record.directions = activity_;
+  for (const CallKind kind : {CallKind::kForward, CallKind::kBackward}) {
+    const Kept& kept = kept_[static_cast<size_t>(kind)];
+    if (kept.elements > 0)
+      record.directions[static_cast<size_t>(kind)] = ActivityOf(kept.answer, kept.elements);
+    AddFlags(kind, verdict.flags);
+  }
   verdict.wafer = std::move(record);
 }
 
@@ -526,7 +578,7 @@ Program CerebrasPlatform::TimedProgram() const {
   Program program = programs_[0];
   program.geometry.width = options_.wafer.width;
   program.geometry.height = options_.wafer.height;
-  const uint64_t bytes = options_.wafer.bytes > 0 ? options_.wafer.bytes : kTimedBytes;
+  const uint64_t bytes = TimedBytes();
   const uint64_t per_pe = (bytes / 4 + program.pes() - 1) / program.pes();
   program.max_elems =
       static_cast<uint32_t>(std::clamp<uint64_t>(RoundUp(per_pe, 128), 128, kCheckElemsPerPe));
@@ -601,32 +653,32 @@ std::optional<std::string> CerebrasPlatform::VerifyTimed(CallKind kind, const Ca
   return std::nullopt;
 }
 
-void CerebrasPlatform::AddFlags(CallKind kind, const JobAnswer& answer,
-                                std::optional<uint64_t> empty_cycles, const Timed& timed,
-                                Measurement& out) const {
+void CerebrasPlatform::AddFlags(CallKind kind, std::vector<Flag>& flags) const {
+  const Kept& kept = kept_[static_cast<size_t>(kind)];
+  if (kept.elements == 0) return;
+  const JobAnswer& answer = kept.answer;
   const std::string function = NameOf(kind);
-  const auto n = static_cast<double>(timed.problem.n);
-  if (answer.pes > 1 &&
-      static_cast<double>(answer.largest_work) >= 0.9 * static_cast<double>(answer.total_work)) {
-    out.flags.push_back(
-        {"one-pe", FlagKind::kWarning,
-         fmt::format("{}: one of {} PEs did {:.0f} % of the work", function, answer.pes,
-                     100.0 * static_cast<double>(answer.largest_work) /
-                         static_cast<double>(answer.total_work))});
+  const auto n = static_cast<double>(kept.elements);
+  const auto add = [&](const char* name, std::string detail) {
+    flags.push_back({name, FlagKind::kWarning, function + ": " + std::move(detail)});
+  };
+  if (answer.pes > 1 && static_cast<double>(answer.largest_work) >=
+                            kOnePeShare * static_cast<double>(answer.total_work)) {
+    add("one-pe", fmt::format("one of {} PEs did {:.0f} % of the work", answer.pes,
+                              100.0 * static_cast<double>(answer.largest_work) /
+                                  static_cast<double>(answer.total_work)));
   }
   const double operations = static_cast<double>(answer.vector_arithmetic) +
-                            static_cast<double>(answer.scalar_instructions) / 16;
+                            static_cast<double>(answer.scalar_instructions) / kScalarsPerOperation;
   if (task_.compressor && operations < n) {
-    out.flags.push_back(
-        {"passthrough-like", FlagKind::kWarning,
-         fmt::format("{}: {:.2f} vector operations and {:.1f} scalar instructions an element",
-                     function, static_cast<double>(answer.vector_arithmetic) / n,
-                     static_cast<double>(answer.scalar_instructions) / n)});
+    add("passthrough-like",
+        fmt::format("{:.2f} vector operations and {:.1f} scalar instructions an element",
+                    static_cast<double>(answer.vector_arithmetic) / n,
+                    static_cast<double>(answer.scalar_instructions) / n));
   }
-  if (empty_cycles && *empty_cycles * 2 > answer.launch_cycles) {
-    out.flags.push_back({"overhead-dominated", FlagKind::kWarning,
-                         fmt::format("{}: {} cycles, and {} with no element at all", function,
-                                     answer.launch_cycles, *empty_cycles)});
+  if (kept.empty_cycles > 0 && kept.empty_cycles * 2 > answer.launch_cycles) {
+    add("overhead-dominated", fmt::format("{} cycles for {} elements, and {} for none at all",
+                                          answer.launch_cycles, kept.elements, kept.empty_cycles));
   }
 }
 
@@ -646,16 +698,8 @@ Result<std::vector<double>> CerebrasPlatform::TimeDirection(CallKind kind, const
     launches.push_back(std::move(launch));
   }
   const bool many = timed.program.pes() >= kManyPes;
-  // The same with no element: what a launch takes by itself.
-  Split nothing = timed.split;
-  szarena_problem none = timed.problem;
-  none.n = none.dims[2] = 0;
   if (is_candidate && !streaming() && !many) {
-    SZARENA_TRY(const Bytes empty, SplitForward(task_, none, nothing, {}));
-    Call call{
-        "empty",     true, none, nothing, kind == CallKind::kForward ? ByteView() : ByteView(empty),
-        std::nullopt};
-    SZARENA_TRY(Launch launch, MakeLaunch(kind, call, timed.program));
+    SZARENA_TRY(Launch launch, EmptyLaunch(kind, timed.split, timed.problem, timed.program));
     launch.program = 0;
     launches.push_back(std::move(launch));
   }
@@ -663,6 +707,7 @@ Result<std::vector<double>> CerebrasPlatform::TimeDirection(CallKind kind, const
   limits.threads = threads_;
   limits.memory_bytes = (4ull << 30) + uint64_t{timed.program.pes()} * (16 << 10);
   limits.check_uninitialised = !many;
+  limits.total_seconds = kLongRunSeconds;
   SZARENA_TRY(const std::vector<LaunchResult> results,
               target::cerebras::RunLaunches(sandbox_, {&image, 1}, launches, limits));
   std::vector<double> seconds;
@@ -682,13 +727,11 @@ Result<std::vector<double>> CerebrasPlatform::TimeDirection(CallKind kind, const
     out.peak_memory_bytes = std::max(out.peak_memory_bytes, answer.peak_memory_bytes);
   }
   if (!is_candidate) return seconds;
-  const JobAnswer& answer = results.front().answer;
-  activity_[static_cast<size_t>(kind)] = ActivityOf(answer, timed.problem.n);
-  timed_[static_cast<size_t>(kind)] = true;
-  std::optional<uint64_t> empty_cycles;
-  if (results.size() > calls.size() && results.back().answer.state == CallState::kDone)
-    empty_cycles = results.back().answer.launch_cycles;
-  AddFlags(kind, answer, empty_cycles, timed, out);
+  Kept& kept = kept_[static_cast<size_t>(kind)];
+  kept = {results.front().answer, timed.problem.n, true, 0};
+  const JobAnswer& last = results.back().answer;
+  if (results.size() > calls.size() && last.state == CallState::kDone)
+    kept.empty_cycles = last.launch_cycles;
   return seconds;
 }
 
@@ -706,7 +749,7 @@ Result<Measurement> CerebrasPlatform::Measure(const std::optional<std::string>& 
   }
   SZARENA_TRY(const std::optional<std::string> baseline_image,
               BaselineImage(baseline, timed.program));
-  const uint64_t wanted = (options_.wafer.bytes > 0 ? options_.wafer.bytes : kTimedBytes) / 4;
+  const uint64_t wanted = TimedBytes() / 4;
   TaskSpec task = task_;
   task.timed_elements = std::min(
       wanted, streaming() ? wanted : uint64_t{timed.program.pes()} * timed.program.max_elems);
@@ -818,6 +861,12 @@ Result<std::unique_ptr<Platform>> MakeCerebrasPlatform(const EvaluateOptions& op
                                                        const target::Candidate& candidate,
                                                        int threads) {
   const Variant variant = VariantOf(options.wafer.variant, candidate);
+  if (options.wafer.toolchain == WaferOptions::Toolchain::kSdk) {
+    return Fail(ErrorCode::kUnavailable,
+                "--toolchain sdk: the Cerebras SDK (its cslc and cs_python in PATH) was not found "
+                "on this machine");
+  }
+  if (variant == Variant::kFreeHost) return MakeFreeHostPlatform(options, sandbox, threads);
   if (variant == Variant::kStreaming && !options.task.compressor) {
     return Fail(ErrorCode::kInvalidArgument,
                 "task '" + options.task.name + "' has the resident variant only");

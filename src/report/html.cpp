@@ -130,7 +130,7 @@ std::string FigureHtml(const SessionView& view, Quantity quantity, int& number,
   return html;
 }
 
-std::string SessionSection(const SessionView& view, int& number, int table_number) {
+std::string SessionSection(const SessionView& view, int& number, int& table_number) {
   std::string html = fmt::format("<section id=\"session-{}\">\n<h2>{}</h2>\n", Slug(view.title),
                                  EscapeHtml(view.title));
   html += BestLine(view);
@@ -150,7 +150,8 @@ std::string SessionSection(const SessionView& view, int& number, int table_numbe
                   "load does to both cancels out. {} speed on a logarithmic scale, medians "
                   "with quartile bars.",
                   level));
-  html += GridToHtml(StepGrid(view), table_number);
+  html += GridToHtml(StepGrid(view), table_number++);
+  if (const Grid wafer = WaferGrid(view); !wafer.rows.empty()) html += GridToHtml(wafer, table_number++);
   html += SessionFacts(view);
   return html + "</section>\n";
 }
@@ -193,7 +194,7 @@ std::string ReportHtml(const Model& model) {
   int table = 1;
   int figure = 1;
   html += GridToHtml(SummaryGrid(model), table++);
-  for (const SessionView& view : model.sessions) html += SessionSection(view, figure, table++);
+  for (const SessionView& view : model.sessions) html += SessionSection(view, figure, table);
   html += "<section>\n<h2>Environment</h2>\n" + GridToHtml(EnvironmentGrid(model), table) +
           "</section>\n";
   html += kReading;

@@ -28,8 +28,12 @@ const std::optional<judge::Figure>& AtLevel(const judge::Throughput& throughput,
 }
 
 // The level that all programs of a target have and that covers everything the call does:
-// device where there is one, else host, else kernel.
+// device where there is one, else host, else kernel. On the wafer kernel: its host link is a model, the
+// same for all programs.
 Level ChooseLevel(const std::vector<store::Attempt>& attempts) {
+  for (const store::Attempt& attempt : attempts) {
+    if (attempt.verdict.wafer) return Level::kKernel;
+  }
   for (const Level level : {Level::kDevice, Level::kHost, Level::kKernel}) {
     for (const store::Attempt& attempt : attempts) {
       for (const auto& direction : attempt.verdict.directions) {
@@ -59,6 +63,7 @@ Step MakeStep(const store::Attempt& attempt, Level level) {
   step.max_error_over_bound = verdict.max_error_over_bound;
   step.psnr = verdict.psnr;
   step.flags = verdict.flags;
+  step.wafer = verdict.wafer;
   for (size_t d = 0; d < verdict.directions.size(); ++d) {
     const auto& direction = verdict.directions[d];
     if (direction.candidate) step.throughput[d] = AtLevel(*direction.candidate, level);
@@ -248,6 +253,33 @@ void WarnOfIdenticalTimes(const SessionView& view, std::vector<std::string>& war
   }
 }
 
+// Cells whose launches take the same number of cycles: not even different programs on the same data do. And variants of the
+// contract are different races.
+void WarnOfWafers(const Model& model, std::vector<std::string>& warnings) {
+  std::map<std::pair<size_t, uint64_t>, std::vector<std::string>> by_cycles;
+  for (const SessionView& view : model.sessions) {
+    std::map<std::string, std::vector<int64_t>> by_variant;
+    for (const Step& step : view.steps) {
+      if (!step.wafer) continue;
+      by_variant[step.wafer->variant].push_back(step.number);
+      for (size_t d = 0; d < step.wafer->directions.size(); ++d) {
+        const auto& activity = step.wafer->directions[d];
+        if (activity) by_cycles[{d, activity->launch_cycles}].push_back(fmt::format("{}, step {}", view.title, step.number));
+      }
+    }
+    if (by_variant.size() < 2) continue;
+    std::string text;
+    for (const auto& [variant, steps] : by_variant) {
+      text += fmt::format("{}{} at step {}", text.empty() ? "" : "; ", variant, fmt::join(steps, ", "));
+    }
+    warnings.push_back(fmt::format("{}: variants of the contract are not to be compared with each other: {}", view.title, text));
+  }
+  for (const auto& [key, places] : by_cycles) {
+    if (places.size() < 2) continue;
+    warnings.push_back(fmt::format("identical number of cycles ({}) in different places: {}", key.second, fmt::join(places, "; ")));
+  }
+}
+
 // The baseline is the same program at every step: where its speed moves, the machine was busy.
 constexpr double kCalmBaseline = 1.25;
 
@@ -308,6 +340,7 @@ std::vector<std::string> FindWarnings(const Model& model) {
     WarnOfIdenticalTimes(view, warnings);
     WarnOfFlags(view, warnings);
   }
+  WarnOfWafers(model, warnings);
   return warnings;
 }
 

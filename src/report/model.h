@@ -44,6 +44,7 @@ struct Step {
   PerDirection<std::optional<judge::Figure>> speedup_over_baseline;
   PerDirection<std::optional<double>> floor_fraction;
   std::vector<judge::Flag> flags;
+  std::optional<judge::WaferRecord> wafer;  // Cerebras: what the program did
 };
 
 struct SessionView {

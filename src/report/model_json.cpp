@@ -57,6 +57,7 @@ Json StepJson(const SessionView& view, const Step& step) {
                    {"max_error_over_bound", step.max_error_over_bound},
                    {"psnr", step.psnr},
                    {"throughput", DirectionsJson(view, step)},
+                   {"wafer", step.wafer ? judge::WaferRecordToJson(*step.wafer) : Json()},
                    {"flags", std::move(flags)}});
 }
 

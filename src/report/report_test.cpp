@@ -111,6 +111,37 @@ TEST_F(ReportTest, StepsAreComparedWithTheRankedStepBefore) {
   EXPECT_TRUE(model.warnings.empty());
 }
 
+judge::Verdict OnTheWafer(uint64_t cycles, const std::string& variant) {
+  judge::Verdict verdict = Verdict(2, 2);
+  judge::WaferRecord& wafer = verdict.wafer.emplace();
+  wafer.variant = variant;
+  wafer.toolchain = "ours";
+  wafer.arch = "wse2";
+  wafer.width = wafer.height = 16;
+  wafer.model_error = "estimated, off by a factor of 1.5";
+  wafer.directions[0] = judge::WaferActivity{.elements = 1000, .pes_active = 250, .busy_cycles = 75, .stalled_cycles = 5, .idle_cycles = 20,
+                                             .vector_arithmetic = 12000, .launch_cycles = cycles};
+  verdict.directions[0].candidate->kernel = judge::Figure{30, 30, 30, 3};
+  verdict.directions[0].candidate->basis = judge::Basis::kEstimated;
+  return verdict;
+}
+
+TEST_F(ReportTest, WhatHappenedOnTheWaferIsTold) {
+  AddSession(1, {OnTheWafer(777, "resident"), OnTheWafer(888, "streaming")});
+  AddSession(2, {OnTheWafer(777, "resident")});
+  const Model model = Built();
+  EXPECT_EQ(model.sessions[0].level, Level::kKernel);
+  const std::string table = GridToMarkdown(WaferGrid(model.sessions[0]));
+  EXPECT_THAT(table, HasSubstr("resident, wse2, 16 x 16"));
+  EXPECT_THAT(table, HasSubstr("75 %"));
+  EXPECT_THAT(table, HasSubstr("off by a factor of 1.5"));
+  EXPECT_THAT(GridToCsv(LongGrid(model)), HasSubstr("16x16,250,777"));
+  EXPECT_THAT(ReportHtml(model), HasSubstr("what the programs did on the wafer"));
+  // Identical cycles in different cells, and two variants in one session.
+  EXPECT_THAT(model.warnings, testing::Contains(HasSubstr("identical number of cycles (777)")));
+  EXPECT_THAT(model.warnings, testing::Contains(HasSubstr("variants of the contract are not to be compared")));
+}
+
 TEST_F(ReportTest, CellsCountTrialsAndGiveIntervals) {
   AddSession(1, {Verdict(2, 2.5)});
   AddSession(2, {Verdict(4, 5)});

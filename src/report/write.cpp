@@ -21,7 +21,10 @@ std::string Markdown(const Model& model) {
   for (const std::string& warning : model.warnings)
     text += fmt::format("> {}\n", EscapeMarkdown(warning));
   text += '\n' + GridToMarkdown(SummaryGrid(model));
-  for (const SessionView& view : model.sessions) text += '\n' + GridToMarkdown(StepGrid(view));
+  for (const SessionView& view : model.sessions) {
+    text += '\n' + GridToMarkdown(StepGrid(view));
+    if (const Grid wafer = WaferGrid(view); !wafer.rows.empty()) text += '\n' + GridToMarkdown(wafer);
+  }
   return text + '\n' + GridToMarkdown(EnvironmentGrid(model));
 }
 
@@ -31,7 +34,10 @@ std::string Latex(const Model& model) {
     text += fmt::format("% {}\n", EscapeLatex(warning));
   }
   text += GridToLatex(SummaryGrid(model));
-  for (const SessionView& view : model.sessions) text += '\n' + GridToLatex(StepGrid(view));
+  for (const SessionView& view : model.sessions) {
+    text += '\n' + GridToLatex(StepGrid(view));
+    if (const Grid wafer = WaferGrid(view); !wafer.rows.empty()) text += '\n' + GridToLatex(wafer);
+  }
   return text + '\n' + GridToLatex(EnvironmentGrid(model));
 }
 

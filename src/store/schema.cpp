@@ -98,7 +98,36 @@ DROP TABLE measurement;
 ALTER TABLE measurement_2 RENAME TO measurement;
 )sql";
 
-constexpr std::array<std::string_view, 2> kMigrations = {kVersion1, kVersion2};
+// What programs did on the wafer, a row a direction, for queries; the verdict holds it.
+constexpr std::string_view kVersion3 = R"sql(
+CREATE VIEW wafer_activity AS
+SELECT attempt.id AS attempt, attempt.runnable, attempt.correct,
+  CASE part.key WHEN 'forward' THEN 'compress or run' ELSE 'decompress or inverse' END AS direction,
+  json_extract(verdict, '$.wafer.variant') AS variant,
+  json_extract(verdict, '$.wafer.toolchain') AS toolchain,
+  json_extract(verdict, '$.wafer.arch') AS arch,
+  json_extract(verdict, '$.wafer.width') AS width,
+  json_extract(verdict, '$.wafer.height') AS height,
+  json_extract(part.value, '$.elements') AS elements,
+  json_extract(part.value, '$.pes_active') AS pes_active,
+  json_extract(part.value, '$.busy_cycles') AS busy_cycles,
+  json_extract(part.value, '$.stalled_cycles') AS stalled_cycles,
+  json_extract(part.value, '$.idle_cycles') AS idle_cycles,
+  json_extract(part.value, '$.scalar_instructions') AS scalar_instructions,
+  json_extract(part.value, '$.vector_arithmetic') AS vector_arithmetic,
+  json_extract(part.value, '$.wavelets') AS wavelets,
+  json_extract(part.value, '$.bytes_in') AS bytes_in,
+  json_extract(part.value, '$.bytes_out') AS bytes_out,
+  json_extract(part.value, '$.load_seconds') AS load_seconds,
+  json_extract(part.value, '$.copy_in_seconds') AS copy_in_seconds,
+  json_extract(part.value, '$.launch_cycles') AS launch_cycles,
+  json_extract(part.value, '$.launch_seconds') AS launch_seconds,
+  json_extract(part.value, '$.copy_out_seconds') AS copy_out_seconds
+FROM attempt, json_each(attempt.verdict, '$.wafer') AS part
+WHERE part.key IN ('forward', 'backward') AND part.type = 'object';
+)sql";
+
+constexpr std::array<std::string_view, 3> kMigrations = {kVersion1, kVersion2, kVersion3};
 
 }  // namespace
 

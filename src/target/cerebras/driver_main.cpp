@@ -467,8 +467,12 @@ int RunAll() {
     programs.push_back(std::make_shared<const bytecode::Program>(*std::move(program)));
   }
   auto* answers = reinterpret_cast<JobAnswer*>(output.data());
+  const auto begin = Clock::now();
   for (uint32_t i = 0; i < job.call_count; ++i) {
-    Run(programs.at(job.calls[i].program), job, job.calls[i], input, output, answers[i]).Go();
+    JobCall call = job.calls[i];
+    const double left = job.total_seconds - Since(begin);
+    call.max_seconds = std::min(call.max_seconds, std::max(left, 0.0));
+    Run(programs.at(call.program), job, call, input, output, answers[i]).Go();
     // A program that hangs or dies once does so again: the rest would only take time.
     if (answers[i].state == CallState::kBadProgram || answers[i].limit_exceeded != 0) break;
   }

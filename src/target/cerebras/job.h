@@ -60,6 +60,7 @@ struct Job {
   uint32_t program_count = 0;
   uint32_t call_count = 0;
   uint32_t check_uninitialised = 1;
+  double total_seconds = 0;  // of simulation, all calls together
   uint64_t program_offset[kMaxPrograms] = {};
   uint64_t program_bytes[kMaxPrograms] = {};
   JobCall calls[];  // NOLINT: flexible, call_count of them

@@ -2,15 +2,14 @@
 #include "target/cerebras/wafer.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "os/errno.h"
+#include "os/files.h"
 #include "os/shared_memory.h"
 #include "os/temp_dir.h"
 #include "target/cerebras/embedded.h"
@@ -30,20 +29,6 @@ constexpr bool kLimitAddresses = false;  // sanitizers reserve terabytes of addr
 #else
 constexpr bool kLimitAddresses = true;
 #endif
-
-// The driver's bytes as a descriptor to be read from its beginning.
-Result<os::UniqueFd> DriverFile() {
-  os::UniqueFd fd(memfd_create("driver", MFD_CLOEXEC));
-  if (!fd) return os::FailErrno("cannot make memory for the driver");
-  std::string_view bytes = DriverProgram();
-  while (!bytes.empty()) {
-    const ssize_t put = write(fd.get(), bytes.data(), bytes.size());
-    if (put <= 0) return os::FailErrno("cannot write the driver");
-    bytes.remove_prefix(static_cast<size_t>(put));
-  }
-  if (lseek(fd.get(), 0, SEEK_SET) != 0) return os::FailErrno("cannot rewind the driver");
-  return fd;
-}
 
 sandbox::Command DriverCommand(int driver_fd, std::vector<std::string> arguments,
                                uint64_t memory_bytes) {
@@ -90,7 +75,7 @@ Result<CompileResult> Compile(const sandbox::Sandbox& sandbox, const Candidate& 
   SZARENA_TRY_VOID(WriteCandidate(candidate, source));
   SZARENA_TRY(const os::SharedMemory answer_memory,
               os::SharedMemory::Create("compiled", kCompileAnswerBytes, os::Sharing::kWritable));
-  SZARENA_TRY(const os::UniqueFd driver, DriverFile());
+  SZARENA_TRY(const os::UniqueFd driver, os::MemoryFile("driver", DriverProgram()));
   std::string list = fmt::format("--params=width:{},height:{}", geometry.width, geometry.height);
   for (const auto& [name, value] : params) list += fmt::format(",{}:{}", name, value);
   sandbox::Command command =
@@ -175,7 +160,8 @@ Result<std::vector<LaunchResult>> RunLaunches(const sandbox::Sandbox& sandbox,
     at = Align(at + images[i].size());
   }
   uint64_t answer_at = Align(launches.size() * sizeof(JobAnswer));
-  double seconds = 20;
+  job.total_seconds = limits.total_seconds;
+  const double seconds = limits.total_seconds + 30;  // loading and copying come on top
   std::vector<JobCall> calls;
   for (const Launch& launch : launches) {
     JobCall& call = calls.emplace_back();
@@ -202,7 +188,6 @@ Result<std::vector<LaunchResult>> RunLaunches(const sandbox::Sandbox& sandbox,
     call.answer_offset = answer_at;
     call.answer_words = launch.answer_words;
     answer_at = Align(answer_at + (launch.n.size() + launch.answer_words) * 4);
-    seconds += launch.max_seconds;
   }
   SZARENA_TRY(const os::SharedMemory input,
               os::SharedMemory::Create("job", at, os::Sharing::kReadOnlyForOthers));
@@ -222,7 +207,7 @@ Result<std::vector<LaunchResult>> RunLaunches(const sandbox::Sandbox& sandbox,
     put(calls[i].data_offset, launches[i].data);
   }
 
-  SZARENA_TRY(const os::UniqueFd driver, DriverFile());
+  SZARENA_TRY(const os::UniqueFd driver, os::MemoryFile("driver", DriverProgram()));
   sandbox::Command command =
       DriverCommand(driver.get(), {"run"}, limits.memory_bytes + at + answer_at);
   command.fds = {{input.fd(), kInputFd}, {output.fd(), kOutputFd}};

@@ -74,6 +74,7 @@ struct RunLimits {
   int threads = 1;
   uint64_t memory_bytes = 4ull << 30;
   bool check_uninitialised = true;
+  double total_seconds = 120;  // of simulation, all launches together
 };
 // Runs the launches one after another in one process; stops behind one that is no usable program or
 // takes too long (the states of the rest are kNotRun). At most kMaxCalls launches.

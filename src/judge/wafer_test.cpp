@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every program in testdata/cerebras is judged on the simulated wafer; its expect.toml says how far
+// it must come. Flags, and what a verdict tells of the wafer, are tested on changed copies of right
+// programs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "data/toml.h"
+#include "judge/evaluate.h"
+#include "os/temp_dir.h"
+
+namespace szarena::judge {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+const std::string kFolder = SZARENA_SOURCE_DIR "/src/judge/testdata/cerebras";
+
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(kFolder)) {
+    // Those with a host program of their own: free_host_test.cpp.
+    if (entry.is_directory() && !fs::exists(entry.path() / "run.py"))
+      names.push_back(entry.path().filename());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// The task szp on small fields that need no package, on a grid of 4 x 3 PEs.
+EvaluateOptions Options(const std::string& folder) {
+  auto task = task::LoadTask(SZARENA_SOURCE_DIR, "szp");
+  EXPECT_TRUE(task) << task.error().ToString();
+  EvaluateOptions options;
+  options.task = *SpecFromTask(*task);
+  const uint32_t mode = options.task.modes.front();
+  options.task.public_fields = {{"smooth 4100", "gen:smooth:seed=1:dims=4100", {1e-3, true}, mode}};
+  options.task.timed_fields = {
+      {"smooth 30000", "gen:smooth:seed=3:dims=30000", {1e-3, true}, mode}};
+  options.target = "cerebras";
+  options.candidate = folder;
+  options.wafer.width = 4;
+  options.wafer.height = 3;
+  options.wafer.bytes = 24000;
+  options.call_timeout = std::chrono::milliseconds(2000);
+  return options;
+}
+
+Verdict Judge(const EvaluateOptions& options) {
+  const auto evaluation = Evaluate(options);
+  EXPECT_TRUE(evaluation) << evaluation.error().ToString();
+  return evaluation ? evaluation->verdict : Verdict();
+}
+
+bool HasFlag(const Verdict& verdict, const std::string& name) {
+  return std::any_of(verdict.flags.begin(), verdict.flags.end(),
+                     [&](const Flag& flag) { return flag.name == name; });
+}
+
+// A copy of a program with one piece of its pe.csl replaced.
+class Changed {
+ public:
+  Changed(const std::string& name, const std::string& from, const std::string& to)
+      : dir_(*os::TempDir::Create("szarena-wafer-test-")) {
+    for (const char* file : {"layout.csl", "pe.csl"}) {
+      std::ifstream in(kFolder + "/" + name + "/" + file);
+      std::stringstream text;
+      text << in.rdbuf();
+      std::string program = text.str();
+      if (std::string_view(file) == "pe.csl") {
+        const size_t at = program.find(from);
+        EXPECT_NE(at, std::string::npos) << from;
+        if (at != std::string::npos) program.replace(at, from.size(), to);
+      }
+      std::ofstream(dir_.path() + "/" + file) << program;
+    }
+  }
+  const std::string& path() const { return dir_.path(); }
+
+ private:
+  os::TempDir dir_;
+};
+
+class WaferProgram : public testing::TestWithParam<std::string> {};
+
+TEST_P(WaferProgram, EndsAtTheRightStage) {
+  const std::string folder = kFolder + "/" + GetParam();
+  const auto expected = data::ReadTomlFile(folder + "/expect.toml");
+  ASSERT_TRUE(expected) << expected.error().ToString();
+  for (const bool wse3 : {false, true}) {
+    EvaluateOptions options = Options(folder);
+    options.wafer.wse3 = wse3;
+    const Verdict verdict = Judge(options);
+    ASSERT_TRUE(verdict.Reached());
+    EXPECT_EQ(StageName(*verdict.Reached()), *expected->Find("stage")->string())
+        << verdict.feedback;
+    if (verdict.Failed()) {
+      EXPECT_FALSE(verdict.at(*verdict.Failed()).detail.empty());
+    }
+    // Whatever happens, the verdict survives being stored.
+    const auto back = VerdictFromJson(VerdictToJson(verdict), "verdict");
+    ASSERT_TRUE(back) << back.error().ToString();
+    EXPECT_EQ(back->wafer, verdict.wafer);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WaferProgram, testing::ValuesIn(Names()),
+                         [](const auto& name) { return name.param; });
+
+TEST(Wafer, ARightProgramIsMeasuredAndTellsWhatItDid) {
+  const Verdict verdict = Judge(Options(kFolder + "/right_scalar"));
+  ASSERT_TRUE(verdict.ranked()) << verdict.feedback;
+  EXPECT_TRUE(verdict.flags.empty());
+  EXPECT_DOUBLE_EQ(*verdict.ratio, *verdict.reference_ratio);
+  ASSERT_TRUE(verdict.wafer);
+  EXPECT_EQ(verdict.wafer->variant, "resident");
+  EXPECT_EQ(verdict.wafer->width, 4);
+  EXPECT_THAT(verdict.wafer->model_error, HasSubstr("held out"));
+  for (size_t d = 0; d < 2; ++d) {
+    const auto& activity = verdict.wafer->directions[d];
+    ASSERT_TRUE(activity);
+    EXPECT_EQ(activity->elements, 6000u);
+    EXPECT_EQ(activity->pes_active, 12u);
+    EXPECT_GT(activity->scalar_instructions, 6000u * 20);
+    EXPECT_GT(activity->busy_cycles, activity->idle_cycles);
+    EXPECT_GT(activity->copy_in_seconds, 0);
+    const auto& throughput = verdict.directions[d].candidate;
+    ASSERT_TRUE(throughput && throughput->kernel && throughput->host);
+    EXPECT_EQ(throughput->basis, Basis::kEstimated);
+    EXPECT_FALSE(throughput->device);
+    EXPECT_GT(throughput->kernel->median, throughput->host->median);
+  }
+  // One variation's figure follows from its cycles.
+  const double gbs =
+      24000.0 / (static_cast<double>(verdict.wafer->directions[0]->launch_cycles) / 850e6) * 1e-9;
+  EXPECT_LE(verdict.directions[0].candidate->kernel->q1 * 0.9, gbs);
+  EXPECT_GE(verdict.directions[0].candidate->kernel->q3 * 1.1, gbs);
+}
+
+TEST(Wafer, TheSecondGeometryIsJudgedToo) {
+  // Right on 4 x 3 PEs with chunk_blocks 4 only.
+  const Changed program("right_scalar",
+                        "(blocks + chunk_blocks - 1) / chunk_blocks * chunk_blocks / 4",
+                        "(blocks + 3) / 4");
+  const Verdict verdict = Judge(Options(program.path()));
+  ASSERT_TRUE(verdict.Failed());
+  EXPECT_GE(*verdict.Failed(), Stage::kBoundHeld);
+  EXPECT_THAT(verdict.feedback, HasSubstr("hidden: "));
+}
+
+TEST(Wafer, OnePeAtWork) {
+  const Changed program(
+      "right_scalar", "fn compress() void {",
+      "const place = @import_module(\"<layout>\");\nfn compress() void {\n"
+      "  if (place.get_x_coord() + place.get_y_coord() != 0) {\n"
+      "    output_word_count[0] = 0;\n    sys_mod.unblock_cmd_stream();\n    return;\n  }");
+  const Verdict verdict = Judge(Options(program.path()));
+  EXPECT_FALSE(verdict.decodable());
+  EXPECT_TRUE(HasFlag(verdict, "one-pe")) << verdict.feedback;
+}
+
+TEST(Wafer, PassingThrough) {
+  EXPECT_TRUE(HasFlag(Judge(Options(kFolder + "/passes_the_input_through")), "passthrough-like"));
+  EXPECT_TRUE(HasFlag(Judge(Options(kFolder + "/stores_everything_raw")), "passthrough-like"));
+}
+
+TEST(Wafer, MoreOverheadThanWork) {
+  const Changed program(
+      "right_scalar", "fn compress() void {",
+      "var turns: u32 = 0;\nfn compress() void {\n  while (turns < 200000) turns += 1;");
+  const Verdict verdict = Judge(Options(program.path()));
+  EXPECT_TRUE(verdict.ranked()) << verdict.feedback;
+  EXPECT_TRUE(HasFlag(verdict, "overhead-dominated")) << verdict.feedback;
+}
+
+TEST(Wafer, DeadlocksComeWithTheReportOfTheFabric) {
+  const Verdict verdict = Judge(Options(kFolder + "/waits_for_a_neighbour"));
+  EXPECT_THAT(verdict.feedback, HasSubstr("pe.csl"));
+  EXPECT_THAT(verdict.feedback, HasSubstr("waits"));
+}
+
+TEST(Wafer, AProgramThatComputesWithPoisonIsFound) {
+  // The first word behind the payload changes what is in it.
+  const Changed program(
+      "right_scalar", "const scale = 0.5 / bound;",
+      "const scale = 0.5 / bound;\n  if (n < max_elems_per_pe and (@bitcast(u32, input[n]) & 1) != "
+      "0) {\n    output_word_count[0] = 0;\n    sys_mod.unblock_cmd_stream();\n    return;\n  }");
+  const Verdict verdict = Judge(Options(program.path()));
+  EXPECT_FALSE(verdict.correct());
+}
+
+TEST(Wafer, ChangingWhatTheJudgeSetIsFound) {
+  const Changed program("right_scalar", "output_word_count[0] = @as(u32, at);",
+                        "output_word_count[0] = @as(u32, at);\n  n_local[0] = 0;");
+  const Verdict verdict = Judge(Options(program.path()));
+  ASSERT_EQ(verdict.Failed(), Stage::kOutputProduced) << verdict.feedback;
+  EXPECT_THAT(verdict.at(Stage::kOutputProduced).detail, HasSubstr("n_local"));
+}
+
+TEST(Wafer, StreamsInAnyOrderOfBlocksAndNoneTwice) {
+  const Changed twice("right_streaming", "  block += 1;\n  next();",
+                      "  if (again) block += 1;\n  again = !again;\n  next();");
+  { std::ofstream(twice.path() + "/pe.csl", std::ios::app) << "\nvar again = true;\n"; }
+  const Verdict verdict = Judge(Options(twice.path()));
+  ASSERT_EQ(verdict.Failed(), Stage::kOutputProduced) << verdict.feedback;
+  EXPECT_THAT(verdict.at(Stage::kOutputProduced).detail, HasSubstr("a second time"));
+}
+
+TEST(Wafer, MissingTargetsAndFolders) {
+  EvaluateOptions options = Options(kFolder + "/no_such_program");
+  const auto missing = Evaluate(options);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace szarena::judge
