@@ -124,6 +124,7 @@ class Timing {
   szarena_problem problem_ = {};
   std::vector<Round> rounds_;
   std::vector<double> copy_seconds_;
+  bool pinned_ = true;
   Bytes copy_to_;
   Measurement result_;
 };
@@ -213,6 +214,7 @@ Result<std::optional<Times>> Timing::RunSide(Worker& worker, CallKind kind, Roun
   if (!times || device_ == nullptr) return times;
   SZARENA_TRY(const std::optional<Times> with_transfers, RunCommand(worker, kind, round, is_candidate, true));
   if (!with_transfers) return with_transfers;
+  if (!worker.pinned()) pinned_ = false;
   times->unseen = times->host - times->device;
   times->host = with_transfers->host;
   return times;
@@ -381,6 +383,10 @@ Result<Measurement> Timing::Run() {
   SZARENA_TRY_VOID(RunDirection(CallKind::kForward));
   if (!result_.fault && task_.has_backward) SZARENA_TRY_VOID(RunDirection(CallKind::kBackward));
   if (!copy_seconds_.empty() || device_ != nullptr) result_.copy_bandwidth_gbs = CopyBandwidth() * 1e-9;
+  if (device_ != nullptr && !pinned_) {
+    result_.flags.push_back({"transfers-not-pinned", FlagKind::kWarning,
+                             "this system does not page-lock memory inside the sandbox: 'host' figures are with pageable transfers"});
+  }
   result_.detail = fmt::format("{} timed runs", options_.trials);
   result_.measured_field = fmt::format("{}; {} elements, a few of them exceptional, {} calls a run, every one on data of its own", data_.name(),
                                        problem_.n, slots_);

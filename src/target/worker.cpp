@@ -102,7 +102,8 @@ Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& 
   command.limits.address_space_bytes =
       (2ull << 30) + (256ull << 20) * static_cast<uint64_t>(spec.threads) +
       4 * (worker.input_.size() + worker.output_.size()) + 40 * spec.input_bytes;
-  command.limits.file_bytes = 1 << 20;
+  // The library itself is written inside; beyond that /tmp is the only place, and has its own limit.
+  command.limits.file_bytes = (1 << 20) + std::max(spec.driver.size(), spec.library.size());
   command.limits.tmp_bytes = 1 << 20;
   command.limits.processes = 16 + 8 * static_cast<uint64_t>(spec.threads);
   command.limits.open_files = 64;

@@ -53,7 +53,8 @@ Buffer output_memory;
 Buffer workspace;
 Buffer payload_memory;
 DeviceSlot device_slots[kMaxSlots];
-void* registered[2] = {};
+void* registered[2 * kMaxSlots] = {};
+uint32_t registered_count = 0;
 
 bool Ok(CUresult code, const char* what) {
   return code == 0 || Refuse("%s: %s", what, api.Name(code));
@@ -149,22 +150,25 @@ bool PlaceSlots() {
   return true;
 }
 
-// Page-locks the slots' memory for the transfers that are timed. Not every system allows it: then
-// the transfers are slower, and the judge is told.
-void Register(int which, const Region& region, bool read_only) {
-  if (registered[which] != nullptr) api.MemHostUnregister(registered[which]);
-  registered[which] = nullptr;
-  if (region.base == nullptr || region.size == 0) return;
-  if (api.MemHostRegister(region.base, region.size, read_only ? cuda::kHostRegisterReadOnly : 0) ==
-      0)
-    registered[which] = region.base;
+// Page-locks the slots' memory for the transfers that are timed. Not every system allows it: then the transfers are
+// slower, and the judge is told.
+void Unregister() {
+  for (uint32_t i = 0; i < registered_count; ++i) api.MemHostUnregister(registered[i]);
+  registered_count = 0;
+}
+
+bool RegisterPages(char* begin, uint64_t size, unsigned flags) {
+  const auto page = static_cast<uintptr_t>(Page());
+  const uintptr_t from = reinterpret_cast<uintptr_t>(begin) / page * page;
+  const uintptr_t to = (reinterpret_cast<uintptr_t>(begin) + size + page - 1) / page * page;
+  if (from == to) return true;
+  if (api.MemHostRegister(reinterpret_cast<void*>(from), to - from, flags) != 0) return false;
+  registered[registered_count++] = reinterpret_cast<void*>(from);
+  return true;
 }
 
 bool Prepare() {
-  for (int which : {0, 1}) {
-    if (registered[which] != nullptr) api.MemHostUnregister(registered[which]);
-    registered[which] = nullptr;
-  }
+  Unregister();
   if (!ExposeSlots() || !PlaceSlots()) return false;
   const szarena_problem problem = control->problem;
   const uint64_t wanted = workspace_function(&problem);
@@ -196,9 +200,13 @@ bool Upload() {
     }
   }
   if (control->with_transfers != 0) {
-    Register(0, input_region, true);
-    Register(1, output_region, false);
-    control->pinned = registered[0] != nullptr && registered[1] != nullptr ? 1 : 0;
+    bool pinned = true;
+    for (uint32_t i = 0; i < control->slot_count && pinned; ++i) {
+      const Slot& slot = control->slots[i];
+      pinned = RegisterPages(InputOf(slot), slot.input_size, cuda::kHostRegisterReadOnly) &&
+               RegisterPages(OutputOf(slot), slot.output_size, 0);
+    }
+    control->pinned = pinned ? 1 : 0;
   }
   return Ok(api.CtxSynchronize(), "copying to the device");
 }
