@@ -1,10 +1,237 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "judge/profile.h"
 
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "judge/cases.h"
+#include "judge/checks.h"
+#include "judge/runner.h"
+#include "target/cpu/build.h"
+
 namespace szarena::judge {
+namespace {
+
+using data::Json;
+using std::chrono::milliseconds;
+using target::CallKind;
+using target::cpu::CodePlace;
+
+constexpr size_t kEnoughSamples = 1000;
+constexpr milliseconds kLongest{3000};  // of sampling one direction
+constexpr size_t kShown = 12;           // functions and lines
+
+ProfileReport Refusal(std::string why) { return {false, {}, std::move(why)}; }
+
+// Names with their share of `all`, the largest first.
+std::vector<std::pair<std::string, double>> Shares(const std::map<std::string, size_t>& counts, size_t all) {
+  std::vector<std::pair<std::string, double>> shares;
+  for (const auto& [name, count] : counts) {
+    shares.emplace_back(name, static_cast<double>(count) / static_cast<double>(all));
+  }
+  std::ranges::stable_sort(shares, std::greater(), &std::pair<std::string, double>::second);
+  if (shares.size() > kShown) shares.resize(kShown);
+  return shares;
+}
+
+// One line of a candidate's file; "" where there is none.
+std::string SourceLine(const target::Candidate& candidate, const std::string& location) {
+  const size_t colon = location.rfind(':');
+  if (colon == std::string::npos) return "";
+  for (const target::CandidateFile& file : candidate.files) {
+    if (file.path != location.substr(0, colon)) continue;
+    size_t begin = 0;
+    for (long line = std::strtol(location.c_str() + colon + 1, nullptr, 10); line > 1 && begin != std::string::npos; --line) {
+      begin = file.bytes.find('\n', begin);
+      if (begin != std::string::npos) ++begin;
+    }
+    if (begin == std::string::npos || begin >= file.bytes.size()) return "";
+    std::string text = file.bytes.substr(begin, file.bytes.find('\n', begin) - begin);
+    text.erase(0, std::min(text.size(), text.find_first_not_of(" \t")));
+    return Printable(text, 120, Lines::kOne);
+  }
+  return "";
+}
+
+class CpuProfiler {
+ public:
+  explicit CpuProfiler(const EvaluateOptions& options) : options_(options), task_(options.task) {}
+
+  Result<ProfileReport> Run() {
+    SZARENA_TRY(sandbox_, sandbox::Sandbox::Probe());
+    SZARENA_TRY(const std::string root, task::FindRoot());
+    sandbox_->Hide(root);
+    const auto candidate = target::ReadCandidate(options_.candidate);
+    if (!candidate) return Refusal(candidate.error().ToString());
+    candidate_ = *candidate;
+    SZARENA_TRY_VOID(Begin(Stage::kBuilt));
+    SZARENA_TRY(target::BuildResult built, target::cpu::BuildWithLines(*sandbox_, candidate_));
+    if (!built.ok) return Refusal("it does not build: " + built.reason + "\n" + Printable(built.log, 8000, Lines::kAny));
+    library_ = std::move(built.library);
+
+    cpu_set_t set;
+    const int processors = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    threads_ = options_.threads > 0 ? std::min(options_.threads, processors) : processors;
+    SZARENA_TRY(std::vector<Case> cases, PublicCases(task_, threads_));
+    // Of the fields that are timed, the largest.
+    const auto weight = [this](const Case& item) {
+      const bool timed = std::ranges::any_of(task_.timed_fields, [&](const FieldCase& one) { return one.name == item.name; });
+      return std::pair(timed, item.input.size());
+    };
+    const auto largest = std::ranges::max_element(cases, {}, weight);
+    if (largest == cases.end()) return Refusal("the task has no public field");
+    case_ = &*largest;
+
+    report_.ok = true;
+    report_.content = Json::Of({{"target", "cpu"}, {"field", case_->name}, {"threads", threads_}});
+    report_.text = fmt::format("sampled on {} with {} threads\n", case_->name, threads_);
+    SZARENA_TRY_VOID(Begin(Stage::kFinished));
+    SZARENA_TRY_VOID(Direction_(CallKind::kForward, case_->input));
+    if (report_.ok && task_.has_backward) {
+      SZARENA_TRY(const Bytes payload, ReferenceForward(task_, case_->problem, case_->input));
+      SZARENA_TRY_VOID(Begin(Stage::kDecodable));
+      SZARENA_TRY_VOID(Direction_(CallKind::kBackward, payload));
+    }
+    return std::move(report_);
+  }
+
+ private:
+  Result<void> Begin(Stage stage) {
+    if (options_.stop.stop_requested()) return Fail(ErrorCode::kCancelled, "stopped on request");
+    if (options_.on_stage) options_.on_stage(stage);
+    return {};
+  }
+
+  Result<void> Direction_(CallKind kind, ByteView input) {
+    const std::string name(DirectionName(task_.name, kind == CallKind::kForward ? Direction::kForward : Direction::kBackward));
+    SZARENA_TRY(const uint64_t capacity, OutputCapacity(task_, case_->problem, kind));
+    const target::SlotSizes slot = {input.size(), capacity};
+    target::WorkerSpec spec;
+    spec.driver = target::cpu::CpuBackend().driver();
+    spec.library = library_;
+    spec.compressor = task_.compressor;
+    spec.need_backward = task_.has_backward;
+    spec.input_bytes = target::InputBytesFor({&slot, 1});
+    spec.output_bytes = target::OutputBytesFor({&slot, 1});
+    spec.threads = threads_;
+    spec.take_samples = true;
+    SZARENA_TRY(target::Worker worker, target::Worker::Start(*sandbox_, spec));
+    const auto fail = [&](const std::string& why) {
+      report_ = Refusal(fmt::format("{}: {}", name, why.empty() ? "it did not succeed" : why));
+    };
+    if (!worker.loaded().ok) return fail(worker.loaded().message), Result<void>();
+    SZARENA_TRY(const target::Outcome prepared, worker.Prepare(case_->problem, {&slot, 1}, false, milliseconds(10000)));
+    if (!prepared.ok) return fail(prepared.message), Result<void>();
+    if (!input.empty()) std::memcpy(worker.input(0).data(), input.data(), input.size());
+    const size_t before = worker.TakeSamples().count;
+    double seconds = 0;
+    int calls = 0;
+    const auto until = os::Clock::now() + kLongest;
+    while (os::Clock::now() < until && worker.TakeSamples().count < before + kEnoughSamples) {
+      SZARENA_TRY(const target::Outcome outcome, worker.Call(kind, options_.call_timeout));
+      if (!outcome.ok) return fail(outcome.message), Result<void>();
+      if (worker.answer(0).code != SZARENA_OK) return fail(fmt::format("it returned {}", worker.answer(0).code)), Result<void>();
+      seconds += outcome.seconds;
+      ++calls;
+      if (options_.stop.stop_requested()) return Fail(ErrorCode::kCancelled, "stopped on request");
+    }
+    const target::Worker::Samples samples = worker.TakeSamples();
+    worker.Kill();
+    return Describe(name, samples, seconds / calls);
+  }
+
+  Result<void> Describe(const std::string& name, const target::Worker::Samples& samples, double seconds_per_call) {
+    // Many samples fall on one address: each is looked up once.
+    std::map<uint64_t, size_t> counts;
+    for (const uint64_t offset : samples.offsets) ++counts[offset];
+    std::vector<uint64_t> offsets;
+    for (const auto& [offset, count] : counts) offsets.push_back(offset);
+    SZARENA_TRY(const std::vector<CodePlace> places, target::cpu::FindCode(*sandbox_, library_, offsets));
+    std::map<std::string, size_t> functions;
+    std::map<std::string, size_t> lines;
+    std::map<std::string, std::string> owner;  // of a line: the function whose line it is
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      const size_t count = counts[offsets[i]];
+      functions[Printable(places[i].function, 200, Lines::kOne)] += count;
+      const std::string location = Printable(places[i].location, 200, Lines::kOne);
+      lines[location] += count;
+      owner[location] = Printable(places[i].innermost, 200, Lines::kOne);
+    }
+    const size_t all = std::max<size_t>(samples.count, 1);
+    const double outside = static_cast<double>(samples.count - samples.offsets.size()) / static_cast<double>(all);
+    Json function_list = Json::MakeArray();
+    Json line_list = Json::MakeArray();
+    std::string& text = report_.text;
+    text += fmt::format("{}: {:.4g} ms a call, {} samples, {:.1f}% of them in libraries\n", name, seconds_per_call * 1e3,
+                        samples.count, outside * 100);
+    for (const auto& [function, share] : Shares(functions, all)) {
+      function_list.Append(Json::Of({{"function", function}, {"share", share}}));
+      text += fmt::format("  {:5.1f}%  {}\n", share * 100, function);
+    }
+    text += "  by line:\n";
+    for (const auto& [location, share] : Shares(lines, all)) {
+      const std::string source = SourceLine(candidate_, location);
+      line_list.Append(Json::Of({{"location", location}, {"function", owner[location]}, {"text", source}, {"share", share}}));
+      text += fmt::format("  {:5.1f}%  {}  {}\n", share * 100, location.empty() ? "(unknown)" : location, source);
+    }
+    report_.content.Set(name, Json::Of({{"samples", samples.count},
+                                        {"seconds_per_call", seconds_per_call},
+                                        {"outside", outside},
+                                        {"functions", std::move(function_list)},
+                                        {"lines", std::move(line_list)}}));
+    return {};
+  }
+
+  const EvaluateOptions& options_;
+  const TaskSpec& task_;
+  std::optional<sandbox::Sandbox> sandbox_;
+  target::Candidate candidate_;
+  std::string library_;
+  int threads_ = 1;
+  const Case* case_ = nullptr;
+  ProfileReport report_;
+};
+
+// The judge's own record of what the program did on the wafer.
+Result<ProfileReport> ProfileWafer(EvaluateOptions options) {
+  options.hidden = false;
+  options.until = Stage::kMeasured;
+  options.baseline.reset();
+  SZARENA_TRY(const Evaluation evaluation, Evaluate(options));
+  const Verdict& verdict = evaluation.verdict;
+  if (!verdict.wafer) return Refusal("it did not come far enough to be profiled\n" + verdict.feedback);
+  ProfileReport report;
+  report.ok = true;
+  report.content = Json::Of({{"target", "cerebras"}, {"wafer", WaferRecordToJson(*verdict.wafer)}});
+  const WaferRecord& wafer = *verdict.wafer;
+  report.text = fmt::format("{} variant on {} x {} PEs of {}, cycles estimated by the cost model\nmemory of the fullest PE: {} bytes\n{}\n",
+                            wafer.variant, wafer.width, wafer.height, wafer.arch, wafer.pe_memory_bytes, wafer.pe_memory);
+  for (size_t d = 0; d < wafer.directions.size(); ++d) {
+    const auto& activity = wafer.directions[d];
+    if (!activity) continue;
+    const double all = std::max(1.0, static_cast<double>(activity->busy_cycles + activity->stalled_cycles + activity->idle_cycles));
+    report.text += fmt::format(
+        "{}: {} elements, {} cycles, {} PEs active; busy {:.1f}%, stalled {:.1f}%, idle {:.1f}% of all PEs' cycles\n"
+        "  {} scalar instructions, {} vector elements ({} of them arithmetic), {} wavelets\n",
+        DirectionName(verdict.task, static_cast<Direction>(d)), activity->elements, activity->launch_cycles, activity->pes_active,
+        100 * static_cast<double>(activity->busy_cycles) / all, 100 * static_cast<double>(activity->stalled_cycles) / all,
+        100 * static_cast<double>(activity->idle_cycles) / all, activity->scalar_instructions, activity->vector_elements,
+        activity->vector_arithmetic, activity->wavelets);
+  }
+  return report;
+}
+
+}  // namespace
 
 Result<ProfileReport> ProfileCandidate(const EvaluateOptions& options) {
-  return ProfileReport{false, {}, "target '" + options.target + "' has no profiler in this build"};
+  if (options.target == "cpu") return CpuProfiler(options).Run();
+  if (options.target == "cerebras") return ProfileWafer(options);
+  return Refusal("target '" + options.target + "' has no profiler here; benchmark tells times apart");
 }
 
 }  // namespace szarena::judge

@@ -10,16 +10,18 @@
 
 namespace szarena::judge {
 
-// `ok` false: the candidate could not be profiled, `text` says why. Else `content` has "target" and per direction what
-// decides the next step there; on CPU: samples, seconds_per_call, functions [{function, share}], lines [{location, function,
-// share}], outside (share of samples in libraries).
+// `ok` false: the candidate could not be profiled, `text` says why. Else `content` has "target" and what decides the next
+// step there:
+//   cpu       per direction: samples, seconds_per_call, outside (share of samples in libraries), functions
+//             [{function, share}], lines [{location, function, text, share}]
+//   cerebras  per direction: pes_active, busy, stalled and idle cycles, instructions, vector elements, wavelets, times apart
 struct ProfileReport {
   bool ok = false;
   data::Json content;
   std::string text;
 };
 
-// Builds the candidate with line tables and samples its calls on the largest public case.
+// Of the largest public case (cpu), or of the timed data (cerebras). `options` as for Evaluate; its baseline is not run.
 Result<ProfileReport> ProfileCandidate(const EvaluateOptions& options);
 
 }  // namespace szarena::judge

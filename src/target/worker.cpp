@@ -20,6 +20,7 @@
 #include "os/errno.h"
 #include "os/files.h"
 #include "sandbox/seccomp.h"
+#include "target/samples.h"
 
 namespace szarena::target {
 namespace {
@@ -98,6 +99,10 @@ Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& 
                  {worker.input_.fd(), kInputFd},
                  {worker.output_.fd(), kOutputFd},
                  {filter.get(), kFilterFd}};
+  if (spec.take_samples) {
+    SZARENA_TRY(worker.samples_, os::SharedMemory::Create("samples", sizeof(SamplePage), os::Sharing::kWritable));
+    command.fds.emplace_back(worker.samples_.fd(), kSamplesFd);
+  }
   command.limits.cpu_seconds = spec.cpu_seconds;
   command.limits.address_space_bytes =
       (2ull << 30) + (256ull << 20) * static_cast<uint64_t>(spec.threads) +
@@ -142,6 +147,20 @@ Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& 
   worker.control().need_backward = spec.need_backward ? 1 : 0;
   SZARENA_TRY(worker.loaded_, worker.Command_(Command::kLoad, spec.load_timeout));
   return worker;
+}
+
+Worker::Samples Worker::TakeSamples() const {
+  Samples samples;
+  if (samples_.data() == nullptr) return samples;
+  const auto& page = *reinterpret_cast<const SamplePage*>(samples_.data());
+  samples.count = std::min(page.count, kMaxSamples);
+  for (size_t i = 0; i < samples.count; ++i) {
+    const uint64_t address = page.addresses[i];
+    if (address >= page.library_begin && address < page.library_end) {
+      samples.offsets.push_back(address - page.library_begin);
+    }
+  }
+  return samples;
 }
 
 Worker::~Worker() { Kill(); }

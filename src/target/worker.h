@@ -28,6 +28,7 @@ struct WorkerSpec {
   int threads = 1;          // processors it may run on
   std::chrono::milliseconds load_timeout{10000};
   uint64_t cpu_seconds = 120;
+  bool take_samples = false;             // of where its processor time goes (samples.h)
   const DeviceAccess* device = nullptr;  // calls run on a device: their data are moved there before and fetched afterwards
 };
 
@@ -94,6 +95,13 @@ class Worker {
   int ThreadCount() const;
   uint64_t PeakMemoryBytes() const;
 
+  // Samples so far: offsets in the library of those inside it, and how many there are in all. A claim of the process.
+  struct Samples {
+    std::vector<uint64_t> offsets;
+    size_t count = 0;
+  };
+  Samples TakeSamples() const;
+
   // Ends the process and waits until it is gone.
   void Kill();
   // What the candidate printed (at most 64 kB each), after the end.
@@ -114,6 +122,7 @@ class Worker {
   os::SharedMemory control_;
   os::SharedMemory input_;
   os::SharedMemory output_;
+  os::SharedMemory samples_;  // empty: none are taken
   pid_t pid_ = -1;        // of the driver itself, told by the kernel
   os::UniqueFd pidfd_;
   bool alive_ = false;
