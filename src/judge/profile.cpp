@@ -22,8 +22,11 @@ using std::chrono::milliseconds;
 using target::CallKind;
 using target::cpu::CodePlace;
 
-constexpr size_t kEnoughSamples = 1000;
-constexpr milliseconds kLongest{3000};  // of sampling one direction
+// One direction is sampled until there are so many, or for so long: on a busy machine longer, so that there are some.
+constexpr size_t kManySamples = 1000;
+constexpr size_t kSomeSamples = 100;
+constexpr milliseconds kLong{3000};
+constexpr milliseconds kLongest{15000};
 constexpr size_t kShown = 12;           // functions and lines
 
 ProfileReport Refusal(std::string why) { return {false, {}, std::move(why)}; }
@@ -78,10 +81,13 @@ class CpuProfiler {
     const int processors = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
     threads_ = options_.threads > 0 ? std::min(options_.threads, processors) : processors;
     SZARENA_TRY(std::vector<Case> cases, PublicCases(task_, threads_));
-    // Of the fields that are timed, the largest.
-    const auto weight = [this](const Case& item) {
-      const bool timed = std::ranges::any_of(task_.timed_fields, [&](const FieldCase& one) { return one.name == item.name; });
-      return std::pair(timed, item.input.size());
+    // The largest of the fields that are timed.
+    const auto weight = [&](const Case& item) {
+      const auto timed = [&](const FieldCase& shown) {
+        return shown.name == item.name &&
+               std::ranges::any_of(task_.timed_fields, [&](const FieldCase& one) { return one.field == shown.field; });
+      };
+      return std::pair(std::ranges::any_of(task_.public_fields, timed), item.input.size());
     };
     const auto largest = std::ranges::max_element(cases, {}, weight);
     if (largest == cases.end()) return Refusal("the task has no public field");
@@ -131,8 +137,13 @@ class CpuProfiler {
     const size_t before = worker.TakeSamples().count;
     double seconds = 0;
     int calls = 0;
-    const auto until = os::Clock::now() + kLongest;
-    while (os::Clock::now() < until && worker.TakeSamples().count < before + kEnoughSamples) {
+    const auto begin = os::Clock::now();
+    const auto enough = [&] {
+      const size_t count = worker.TakeSamples().count - before;
+      const auto time = os::Clock::now() - begin;
+      return count >= kManySamples || (count >= kSomeSamples && time > kLong) || time > kLongest;
+    };
+    while (!enough()) {
       SZARENA_TRY(const target::Outcome outcome, worker.Call(kind, options_.call_timeout));
       if (!outcome.ok) return fail(outcome.message), Result<void>();
       if (worker.answer(0).code != SZARENA_OK) return fail(fmt::format("it returned {}", worker.answer(0).code)), Result<void>();
