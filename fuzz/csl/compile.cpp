@@ -89,7 +89,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size_t{loaded->width} * loaded->height > 64) return 0;
   fabric::Options options;
   options.max_cycles = 2000;
-  auto fabric = fabric::Fabric::Create(std::make_shared<const bytecode::Program>(std::move(*loaded)), options);
+  auto fabric = fabric::Fabric::Create(
+      std::make_shared<const bytecode::Program>(std::move(*loaded)), options);
   if (!fabric) return 0;
   if ((*fabric)->RunUntilIdle()) (*fabric)->Stop();
   (*fabric)->DeadlockReport();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a compiled program, with the checksum made right so that what lies behind it is reached: it is refused, or the machine runs
-// it for a while without harm and in the same way with one thread and with two.
-#include <xxhash.h>
-
+// Any bytes as a compiled program, with the checksum made right so that what lies behind it is
+// reached: it is refused, or the machine runs it for a while without harm and in the same way with
+// one thread and with two.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -43,12 +42,16 @@ Seen Run(const std::shared_ptr<const bytecode::Program>& program, int threads) {
   const fabric::Rect all{0, 0, program->width, program->height};
   for (uint32_t k = 0; k < program->exports.size() && k < 8; ++k) {
     const bytecode::Export& e = program->exports[k];
-    if (e.kind == bytecode::ExportKind::kFunction) (void)f.Launch(k, std::vector<uint64_t>(e.params.size(), 3));
-    else if (e.kind == bytecode::ExportKind::kVariable) (void)f.CopyOut(k, all, 16, 2);
+    if (e.kind == bytecode::ExportKind::kFunction)
+      (void)f.Launch(k, std::vector<uint64_t>(e.params.size(), 3));
+    else if (e.kind == bytecode::ExportKind::kVariable)
+      (void)f.CopyOut(k, all, 16, 2);
   }
   const auto ran = f.RunUntilIdle();
-  if (!ran) seen.error = ran.error().ToString();
-  else f.Stop();
+  if (!ran)
+    seen.error = ran.error().ToString();
+  else
+    f.Stop();
   seen.error += f.DeadlockReport();
   seen.cycles = f.now();
   seen.hops = f.statistics().hops;
@@ -71,7 +74,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::vector<uint8_t> head = bytecode::ToBytes({});
   std::memcpy(image.data(), head.data(), 16);  // magic number and version
   StoreLe<uint64_t>(image.data() + 16, size - kHeader);
-  StoreLe<uint64_t>(image.data() + 24, XXH3_64bits(image.data() + kHeader, size - kHeader));
+  uint64_t checksum = 0xcbf29ce484222325u;  // FNV-1a
+  for (size_t i = kHeader; i < size; ++i) checksum = (checksum ^ image[i]) * 0x100000001b3u;
+  StoreLe<uint64_t>(image.data() + 24, checksum);
   auto loaded = bytecode::FromBytes(image);
   if (!loaded || size_t{loaded->width} * loaded->height > 36) return 0;
   const auto program = std::make_shared<const bytecode::Program>(std::move(*loaded));

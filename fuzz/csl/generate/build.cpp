@@ -81,6 +81,58 @@ std::string Program::ToText() const {
   return text;
 }
 
+namespace {
+
+using Part = std::string (*)(Build&, const std::string&);
+constexpr Part kParts[] = {ComputePart, VectorPart, StreamPart,   StreamPart,  TaskPart,
+                           FifoPart,    SwitchPart, ComptimePart, LibraryPart, EndPart};
+
+// The modules of the parts; true where one of them asks which PE it is on.
+bool AddParts(Build& b, std::string& imports, std::string& stages) {
+  const int parts = b.c.Between(1, 4);
+  std::vector<std::string> texts;
+  bool by_place = false;
+  for (int i = 0; i < parts; ++i) {
+    const std::string prefix = fmt::format("p{}_", i);
+    std::string text = kParts[b.c.Below(std::size(kParts))](b, prefix);
+    if (text.empty()) text = ComputePart(b, prefix);
+    by_place = by_place || text.find("(x ==") != std::string::npos;
+    texts.push_back(std::move(text));
+  }
+  for (int i = 0; i < parts; ++i) {
+    const std::string file = fmt::format("part{}.csl", i);
+    b.program.files.push_back(
+        {file, (by_place ? "param x: u16;\nparam y: u16;\n" : "") +
+                   ("param next_id: local_task_id;\n" + texts[static_cast<size_t>(i)])});
+    imports +=
+        fmt::format("const part{0} = @import_module(\"{1}\", .{{ {2}.next_id = next_id }});\n", i,
+                    file, by_place ? ".x = x, .y = y, " : "");
+    stages += fmt::format("    {} => part{}.start(),\n", i + 1, i);
+  }
+  return by_place;
+}
+
+std::string LayoutFile(const Build& b, const std::string& params) {
+  const Program& program = b.program;
+  std::string text;
+  for (const auto& [name, value] : program.params) text += fmt::format("param {}: i16;\n", name);
+  if (program.memcpy) {
+    text += fmt::format(
+        "const memcpy = @import_module(\"<memcpy/get_params>\", .{{ .width = {}, .height = {}{} "
+        "}});\n",
+        program.width, program.height, b.memcpy_params);
+  }
+  text += fmt::format(
+      "layout {{\n  @set_rectangle({0}, {1});\n  for (@range(u16, {0})) |x| {{\n    for "
+      "(@range(u16, {1})) |y| {{\n",
+      program.width, program.height);
+  text += fmt::format("      @set_tile_code(x, y, \"pe.csl\", .{{ {} }});\n    }}\n  }}\n", params);
+  if (program.memcpy) text += "  @export_name(\"begin\", fn () void);\n";
+  return text + b.layout + "}\n";
+}
+
+}  // namespace
+
 Program Generate(Choices& c) {
   Program program;
   program.wse3 = c.Chance(50);
@@ -92,28 +144,24 @@ Program Generate(Choices& c) {
   Build b{c, program, Resources(c, program.wse3, program.memcpy), "", "", "", "", 0};
   const int next = b.take.LocalId();
 
-  using Part = std::string (*)(Build&, const std::string&);
-  static const Part kParts[] = {ComputePart, VectorPart, StreamPart, StreamPart,
-                                TaskPart,    FifoPart,   SwitchPart, ComptimePart, LibraryPart, EndPart};
-  const int parts = c.Between(1, 4);
-  std::string imports, stages;
-  for (int i = 0; i < parts; ++i) {
-    const std::string prefix = fmt::format("p{}_", i), file = fmt::format("part{}.csl", i);
-    std::string text = kParts[c.Below(std::size(kParts))](b, prefix);
-    if (text.empty()) text = ComputePart(b, prefix);
-    program.files.push_back(
-        {file, "param x: u16;\nparam y: u16;\nparam next_id: local_task_id;\n" + text});
-    imports += fmt::format(
-        "const part{0} = @import_module(\"{1}\", .{{ .x = x, .y = y, .next_id = next_id }});\n", i,
-        file);
-    stages += fmt::format("    {} => part{}.start(),\n", i + 1, i);
+  std::string imports, stages, params, root;
+  if (AddParts(b, imports, stages)) {
+    root += "param x: u16;\nparam y: u16;\n";
+    params += ".x = x, .y = y, ";
   }
-  std::string root = "param x: u16;\nparam y: u16;\n";
-  std::string start = fmt::format("  @activate(next_id);\n");
+  if (c.Chance(30)) {
+    // A param from the command line, through the layout, to a variable.
+    const int value = c.Between(-100, 100);
+    program.params.push_back({"given", value});
+    root += "param given: i16;\nexport var root_given: i16 = given;\n";
+    params += ".given = given, ";
+    b.ExpectEverywhere("root_given", Int(16), {static_cast<Bits>(value) & 0xffff});
+  }
   if (program.memcpy) {
     root +=
         "param memcpy_params: comptime_struct;\nconst sys_mod = "
         "@import_module(\"<memcpy/memcpy>\", memcpy_params);\n";
+    params += ".memcpy_params = memcpy.get_params(x), ";
     program.host.emplace_back().name = "begin";
     program.host.back().width = program.width;
     program.host.back().height = program.height;
@@ -126,25 +174,12 @@ Program Generate(Choices& c) {
       "}}\n}}\n",
       stages, program.memcpy ? "sys_mod.unblock_cmd_stream();" : "");
   if (program.memcpy) root += "fn begin() void { @activate(next_id); }\n";
-  root += "comptime {\n  @bind_local_task(advance, next_id);\n" +
-          (program.memcpy ? "  @export_symbol(begin);\n" : start) + b.exports + "}\n" + b.globals;
-
-  std::string layout;
-  if (program.memcpy) {
-    layout += fmt::format(
-        "const memcpy = @import_module(\"<memcpy/get_params>\", .{{ .width = {}, .height = {}{} "
-        "}});\n",
-        program.width, program.height, b.memcpy_params);
-  }
-  layout += fmt::format("layout {{\n  @set_rectangle({}, {});\n", program.width, program.height);
-  layout += fmt::format("  for (@range(u16, {})) |x| {{\n    for (@range(u16, {})) |y| {{\n",
-                        program.width, program.height);
-  layout += fmt::format(
-      "      @set_tile_code(x, y, \"pe.csl\", .{{ .x = x, .y = y{} }});\n    }}\n  }}\n",
-      program.memcpy ? ", .memcpy_params = memcpy.get_params(x)" : "");
-  if (program.memcpy) layout += "  @export_name(\"begin\", fn () void);\n";
-  layout += b.layout + "}\n";
-  program.files.insert(program.files.begin(), {File{"layout.csl", layout}, File{"pe.csl", root}});
+  root += "comptime {\n  @bind_local_task(advance, next_id);\n";
+  root += program.memcpy ? "  @export_symbol(begin);\n" : "  @activate(next_id);\n";
+  root += b.exports + "}\n" + b.globals;
+  if (params.ends_with(", ")) params.resize(params.size() - 2);
+  program.files.insert(program.files.begin(),
+                       {File{"layout.csl", LayoutFile(b, params)}, File{"pe.csl", root}});
   return program;
 }
 

@@ -232,7 +232,8 @@ std::string Different(const Seen& a, const Seen& b, const std::string& how) {
 
 std::vector<uint8_t> ImageOf(const Program& program) {
   const Compiled compiled = Compile(program, true);
-  return compiled.program != nullptr ? bytecode::ToBytes(*compiled.program) : std::vector<uint8_t>{};
+  return compiled.program != nullptr ? bytecode::ToBytes(*compiled.program)
+                                     : std::vector<uint8_t>{};
 }
 
 bool HaveNative() {
@@ -286,7 +287,8 @@ Verdict CheckDamaged(const Program& program, bool native) {
   verdict.fault = compiled.fault;
   verdict.compiled = compiled.program != nullptr;
   if (!verdict.fault.empty() || compiled.program == nullptr) return verdict;
-  if (size_t{compiled.program->width} * compiled.program->height > 64) return verdict;  // a number of the rectangle was damaged
+  if (size_t{compiled.program->width} * compiled.program->height > 64)
+    return verdict;  // a number of the rectangle was damaged
   constexpr uint64_t kCycles = 20'000;
   const Seen one = Run(program, compiled, 1, {}, kCycles);
   verdict.cycles = one.cycles;

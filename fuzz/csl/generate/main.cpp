@@ -3,7 +3,8 @@
 //   csl_generate --seeds 0..300          checks programs of these seeds, and damaged ones; status 1
 //   at the first fault csl_generate --seed 7 --print        shows the program of a seed (--damaged:
 //   the damaged one) csl_generate --input FILE --print    shows the program of a fuzzer's input
-//   csl_generate --corpus DIR --as KIND --seeds A..B   writes inputs for the fuzzing program of that name
+//   csl_generate --corpus DIR --as KIND --seeds A..B   writes inputs for the fuzzing program of
+//   that name
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,8 +50,11 @@ std::string CorpusInput(uint64_t seed, const std::string& as) {
     for (const File& file : program.files) {
       if (file.name == "part0.csl") bytes = file.text;
     }
-    bytes += "layout {\n  @set_rectangle(2, 1);\n  for (@range(u16, 2)) |i| { @set_tile_code(i, 0, \"input.csl\", .{ .x = i, .y = 0, .next_id = @get_local_task_id(26) }); }\n}\n"
-             "task begin() void { start(); }\ncomptime {\n  @bind_local_task(begin, @get_local_task_id(25));\n  @activate(@get_local_task_id(25));\n}\n";
+    bytes +=
+        "layout {\n  @set_rectangle(2, 1);\n  for (@range(u16, 2)) |i| { @set_tile_code(i, 0, "
+        "\"input.csl\", .{ .x = i, .y = 0, .next_id = @get_local_task_id(26) }); }\n}\n"
+        "task begin() void { start(); }\ncomptime {\n  @bind_local_task(begin, "
+        "@get_local_task_id(25));\n  @activate(@get_local_task_id(25));\n}\n";
   } else {
     for (int i = 0; i < 4096; i += 8) {
       const uint64_t word = choices.Bits();

@@ -123,8 +123,7 @@ void Streams(Build& b) {
       "const h_out = @get_dsd(fabout_dsd, .{{ .extent = 1, .fabric_color = sys_mod.MEMCPYD2H_1, "
       ".output_queue = @get_output_queue({}) }});\n",
       out);
-  b.globals += fmt::format(
-      "task h_got(v: u32) void {{ @mov32(h_out, v * 3 + {}, .{{ .async = true }}); }}\n", add);
+  b.globals += fmt::format("task h_got(v: u32) void {{ @mov32(h_out, v * 3 + {}); }}\n", add);
   b.globals += fmt::format(
       "comptime {{\n  if (@is_arch(\"wse3\")) {{\n    @bind_data_task(h_got, "
       "@get_data_task_id(@get_input_queue({0})));\n    @initialize_queue(@get_input_queue({0}), "

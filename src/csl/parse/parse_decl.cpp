@@ -133,10 +133,14 @@ DeclId Parser::Function(Span begin, Linkage linkage, bool is_inline) {
   if (At(TokenKind::kLeftBrace)) {
     decl.body = Block({}, Peek().span);
   } else if (At(TokenKind::kSemicolon)) {
-    if (linkage != Linkage::kExtern) Fault(DiagKind::kMissingBody, name_span, names_.Text(name));
+    if (linkage != Linkage::kExtern) {
+      Fault(DiagKind::kMissingBody, name_span, names_.Text(name));
+      decl.body = Error(name_span);
+    }
     Take();
   } else {
     Expect(TokenKind::kLeftBrace);
+    decl.body = Error(name_span);
   }
   return ast_.Add(decl, name, name_span, attributes, From(begin));
 }

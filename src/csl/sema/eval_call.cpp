@@ -293,6 +293,7 @@ Operand Evaluator::EmitCall(const std::vector<TypeId>& param_types, TypeId resul
 
 std::optional<uint32_t> Evaluator::FunctionIndex(FnTemplate& fn, Span span) {
   if (!ResolveSignature(fn)) return std::nullopt;
+  if (span.IsNone()) span = fn.module->ast->NameSpanOf(fn.decl);  // an initial value: no better place is known
   if (fn.is_generic) {
     Report(DiagKind::kGenericAddress, span, TextOf(fn.name));
     return std::nullopt;

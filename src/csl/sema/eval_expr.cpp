@@ -17,11 +17,8 @@ struct Overloaded : Fs... {
 template <typename... Fs>
 Overloaded(Fs...) -> Overloaded<Fs...>;
 
-uintptr_t StackPointer() {
-  char probe = 0;
-  // Only the distance between two such addresses is used.
-  return reinterpret_cast<uintptr_t>(&probe);
-}
+// Only the distance between two such addresses is used. Not that of a local variable: AddressSanitizer keeps those elsewhere.
+uintptr_t StackPointer() { return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)); }
 
 struct DirectionName {
   const char* name;
