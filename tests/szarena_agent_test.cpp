@@ -8,6 +8,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <ostream>
 #include <random>
 #include <thread>
 
@@ -118,6 +119,7 @@ struct Pair {
   const char* agent;
   const char* workflow;
 };
+void PrintTo(const Pair& pair, std::ostream* out) { *out << pair.agent << " " << pair.workflow; }
 
 class VerifiedResultTest : public AgentProgramTest, public testing::WithParamInterface<Pair> {};
 
@@ -167,8 +169,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Pair{"openai:m", "iterative"}, Pair{"google:m", "single-shot"},
                     Pair{"anthropic:m", "team"}, Pair{"openai-chat:m", "evolve"},
                     Pair{"anthropic:m", "gated"}),
-    [](const auto& info) {
-      std::string name = std::string(info.param.agent) + "_" + info.param.workflow;
+    [](const auto& each) {
+      std::string name = std::string(each.param.agent) + "_" + each.param.workflow;
       for (char& c : name) c = c == ':' || c == '-' ? '_' : c;
       return name;
     });

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <iterator>
 
 #include "data/json.h"
 #include "program_testing.h"
@@ -22,8 +23,8 @@ TEST_F(CliTest, UsageAndVersion) {
   EXPECT_EQ(RunProgram({"report"}).status.code, 2);
   const auto help = RunProgram({"--help"});
   EXPECT_EQ(help.status.code, 0);
-  for (const char* command :
-       {"doctor", "demo", "tasks", "evaluate", "session", "report", "new-task", "new-candidate"}) {
+  for (const char* command : {"doctor", "demo", "tasks", "evaluate", "session", "replay",
+                              "transcript", "report", "new-task", "new-candidate"}) {
     EXPECT_THAT(help.out, HasSubstr(command));
   }
   EXPECT_THAT(RunProgram({"--version"}).out, HasSubstr("szarena "));
@@ -56,6 +57,33 @@ TEST_F(CliTest, DoctorSaysInJsonWhatIsMissingAndWhatToDo) {
   }
   const bool able = *json->Find("can_run")->items().at(0).Find("able")->boolean();
   EXPECT_EQ(result.status.code, able ? 0 : 3);
+}
+
+TEST_F(CliTest, SyntheticSessionsAreLabelledInEveryFormOfTheReport) {
+  for (const char* tier : {"user", "expert"}) {
+    const auto run = RunProgram({"session", "--task", "szp", "--agent", "synthetic:expert=1/2",
+                                 "--tier", tier, "--out", Path("o")});
+    ASSERT_EQ(run.status.code, 0) << run.err;
+  }
+  ASSERT_EQ(RunProgram({"report", Path("o/results.sqlite"), "--out", Path("r")}).status.code, 0);
+  size_t pages = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(Path("r"))) {
+    std::ifstream file(entry.path());
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    EXPECT_THAT(text, HasSubstr("synthetic")) << entry.path();
+    EXPECT_THAT(text, testing::Not(HasSubstr("Measured host"))) << entry.path();
+    ++pages;
+  }
+  EXPECT_GE(pages, 6U);
+  std::string transcript;
+  for (const auto& entry : std::filesystem::directory_iterator(Path("o/transcripts"))) {
+    transcript = entry.path();
+    EXPECT_THAT(RunProgram({"transcript", transcript}).out,
+                HasSubstr("nothing was built or measured"));
+  }
+  const auto replay = RunProgram({"replay", transcript, "--out", Path("o2")});
+  EXPECT_EQ(replay.status.code, 2);
+  EXPECT_THAT(replay.err, HasSubstr("synthetic"));
 }
 
 TEST_F(CliTest, ReportNamesWhatIsWrongWithAStore) {

@@ -64,7 +64,7 @@ Result<MadeAgent> MakeModelAgent(const model::Settings& settings, const AgentOpt
   made.calls_model = true;
   made.agent = std::make_unique<agent::ModelAgent>(
       std::make_unique<model::HttpModel>(std::move(config)), *workflow, std::move(words),
-      agent::WorkflowSettings{}, DefaultFile(setup.target));
+      options.settings, DefaultFile(setup.target));
   return made;
 }
 

@@ -8,6 +8,7 @@
 
 #include "agent/agent.h"
 #include "agent/judge_port.h"
+#include "agent/workflow/workflow.h"
 #include "app/session_setup.h"
 #include "base/error.h"
 
@@ -16,8 +17,9 @@ namespace szarena::app {
 struct AgentOptions {
   std::string agent = "ladder";
   std::string workflow;  // empty: the agent's usual one
-  std::string models;    // path of models.toml; empty: the usual one
-  std::string model;     // of an agent program: "gpt-x" of its usual service, or "PROVIDER:MODEL"
+  agent::WorkflowSettings settings;
+  std::string models;  // path of models.toml; empty: the usual one
+  std::string model;   // of an agent program: "gpt-x" of its usual service, or "PROVIDER:MODEL"
 };
 
 struct MadeAgent {

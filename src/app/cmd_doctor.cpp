@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "app/environment.h"
 #include "data/json.h"
 #include "field/real.h"
+#include "model/settings.h"
 #include "os/process.h"
 #include "sandbox/sandbox.h"
 #include "term/style.h"
@@ -115,6 +117,26 @@ Finding CerebrasSdk() {
   return {"cerebras sdk", true, *path, ""};
 }
 
+// Services of models for which there is a key, or that need none. Keys themselves are not shown.
+Finding ModelServices() {
+  const auto environment = [](const std::string& name) { return std::getenv(name.c_str()); };
+  const std::string remedy =
+      "set OPENAI_API_KEY, GEMINI_API_KEY or ANTHROPIC_API_KEY (docs/agents.md)";
+  const auto settings = model::ReadSettings("", environment);
+  if (!settings) return {"model services", false, settings.error().ToString(), remedy};
+  std::string ready;
+  std::string without;
+  for (const auto& [name, provider] : settings->providers) {
+    const auto key = model::FindKey(name, provider.key_variable, environment);
+    if (!key) return {"model services", false, key.error().ToString(), remedy};
+    std::string& list = key->has_value() || !provider.needs_key ? ready : without;
+    list += (list.empty() ? "" : ", ") + name;
+  }
+  if (ready.empty()) return {"model services", false, "no key for " + without, remedy};
+  return {"model services", true,
+          without.empty() ? ready : fmt::format("{} (no key for {})", ready, without), ""};
+}
+
 bool Found(const std::vector<Finding>& findings, std::string_view name) {
   for (const Finding& finding : findings) {
     if (finding.name == name) return finding.found;
@@ -206,6 +228,7 @@ Result<ExitCode> Doctor(bool as_json) {
                              "install the CUDA toolkit and put its bin folder in PATH"));
   findings.push_back(Gpu());
   findings.push_back(CerebrasSdk());
+  findings.push_back(ModelServices());
   const std::vector<Ability> abilities = Conclude(findings);
   if (as_json) {
     fmt::print("{}\n", ToJson(findings, abilities).Dump(2));

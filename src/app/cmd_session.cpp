@@ -76,6 +76,22 @@ void AddSession(CLI::App& app, Action& action) {
   command->add_option("--workflow", options->agent.workflow, "How the agent is driven");
   command->add_option("--model", options->agent.model,
                       "An agent program's model: a name of its usual service, or PROVIDER:MODEL");
+  agent::WorkflowSettings& settings = options->agent.settings;
+  command
+      ->add_option("--patience", settings.patience,
+                   "So many attempts (evolve: steps) without a better one end it")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--islands", settings.islands, "evolve: populations side by side")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command->add_option("--migrate-every", settings.migrate_every, "evolve: steps")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--rounds", settings.rounds, "team: of coder and critic")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--seed", settings.seed, "evolve: of its choices")->capture_default_str();
   command->add_option("--models", options->agent.models,
                       "File of services, models and prices (docs/agents.md)");
   command->add_flag("--json", options->as_json, "Print the outcome as JSON");

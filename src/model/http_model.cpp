@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "net/sse.h"
 
@@ -40,6 +42,24 @@ class StreamReader {
   std::optional<ServiceError> failure_;
   bool readable_ = true;
 };
+
+constexpr std::chrono::milliseconds kShortestWait{10};
+
+std::chrono::milliseconds TimeLeft(const CallHooks& hooks) {
+  if (!hooks.deadline) return std::chrono::hours(24);
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      *hooks.deadline - std::chrono::steady_clock::now());
+  return std::max(left, kShortestWait);
+}
+
+// A reply that is none.
+Reply NoAnswer(Finish finish, std::string why) {
+  Reply reply;
+  reply.finish = finish;
+  reply.message.role = Role::kAssistant;
+  reply.message.text = std::move(why);
+  return reply;
+}
 
 }  // namespace
 
@@ -104,7 +124,7 @@ Error HttpModel::Redact(Error error) const {
   return error;
 }
 
-HttpModel::Outcome HttpModel::Try(const std::string& body, const std::stop_token& stop) {
+HttpModel::Outcome HttpModel::Try(const std::string& body, const CallHooks& hooks) {
   net::HttpRequest request;
   request.url = wire_.Url(config_.wire);
   request.body = body;
@@ -118,9 +138,9 @@ HttpModel::Outcome HttpModel::Try(const std::string& body, const std::stop_token
   for (const auto& [name, value] : config_.secret_headers) add({{name, value.Reveal()}});
   request.connect_timeout = config_.connect_timeout;
   request.idle_timeout = config_.idle_timeout;
-  request.total_timeout = config_.total_timeout;
+  request.total_timeout = std::min(config_.total_timeout, TimeLeft(hooks));
   request.max_body_bytes = config_.max_reply_bytes;
-  request.stop = stop;
+  request.stop = hooks.stop;
 
   StreamReader stream(wire_);
   const auto response = client_->Send(request, [&](int status, std::string_view bytes) {
@@ -128,11 +148,7 @@ HttpModel::Outcome HttpModel::Try(const std::string& body, const std::stop_token
     return true;
   });
   if (!response && response.error().code == ErrorCode::kCapacity) {
-    Reply reply;
-    reply.finish = Finish::kOversized;
-    reply.message.role = Role::kAssistant;
-    reply.message.text = response.error().message;
-    return {std::move(reply)};
+    return {NoAnswer(Finish::kOversized, response.error().message)};
   }
   if (!response) return {std::nullopt, ClassifyTransportError(response.error())};
   if (response->status != 200) {
@@ -170,7 +186,7 @@ HttpModel::Outcome HttpModel::Try(const std::string& body, const std::stop_token
 Result<Reply> HttpModel::Complete(const Request& request, const CallHooks& hooks) {
   const std::string body = wire_.Body(config_.wire, request).Dump();
   for (int attempt = 1;; ++attempt) {
-    Outcome outcome = Try(body, hooks.stop);
+    Outcome outcome = Try(body, hooks);
     if (outcome.reply) {
       if (config_.price) outcome.reply->cost_usd = CostUsd(*config_.price, outcome.reply->usage);
       return std::move(*outcome.reply);
@@ -178,18 +194,18 @@ Result<Reply> HttpModel::Complete(const Request& request, const CallHooks& hooks
     Fault& fault = outcome.fault;
     fault.error = Redact(std::move(fault.error));
     if (fault.kind == FaultClass::kContextFull) {
-      Reply reply;
-      reply.finish = Finish::kContextFull;
-      reply.message.role = Role::kAssistant;
-      reply.message.text = fault.error.message;
-      return reply;
+      return NoAnswer(Finish::kContextFull, fault.error.message);
     }
     if (fault.kind == FaultClass::kForGood) return tl::unexpected(fault.error);
+    if (TimeLeft(hooks) <= kShortestWait) {
+      return NoAnswer(Finish::kTooLate, fault.error.message);
+    }
     const auto wait = WaitBefore(config_.retry, attempt, fault.retry_after, random_);
     if (!wait) {
       return WithContext(fault.error,
                          fmt::format("after {} of {} tries", attempt, config_.retry.attempts));
     }
+    if (*wait >= TimeLeft(hooks)) return NoAnswer(Finish::kTooLate, fault.error.message);
     if (hooks.on_retry) hooks.on_retry({attempt, *wait, fault.error.message});
     if (!waiter_->Wait(*wait, hooks.stop)) {
       return Fail(ErrorCode::kCancelled, "stopped on request");

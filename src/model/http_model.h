@@ -52,7 +52,7 @@ class HttpModel : public Model {
 
  private:
   struct Outcome;
-  Outcome Try(const std::string& body, const std::stop_token& stop);
+  Outcome Try(const std::string& body, const CallHooks& hooks);
   std::string Redact(std::string text) const;
   Error Redact(Error error) const;
 

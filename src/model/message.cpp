@@ -11,8 +11,8 @@ namespace {
 using data::Json;
 
 constexpr std::array<std::string_view, 3> kRoles = {"user", "assistant", "tool"};
-constexpr std::array<std::string_view, 7> kFinishes = {
-    "stop", "calls", "length", "refused", "malformed", "context-full", "oversized"};
+constexpr std::array<std::string_view, 8> kFinishes = {
+    "stop", "calls", "length", "refused", "malformed", "context-full", "oversized", "too-late"};
 
 }  // namespace
 

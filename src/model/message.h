@@ -58,6 +58,7 @@ enum class Finish : uint8_t {
   kMalformed,    // the service itself could make nothing of the model's tool call
   kContextFull,  // no answer: the conversation is longer than the model takes
   kOversized,    // no answer: more bytes than we read
+  kTooLate,      // no answer: the deadline passed
 };
 std::string_view FinishName(Finish finish);  // "stop", "context-full"
 

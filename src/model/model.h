@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -23,6 +24,8 @@ struct Retry {
 struct CallHooks {
   std::function<void(const Retry&)> on_retry = nullptr;
   std::stop_token stop = {};
+  // Later than this nobody waits for the answer: Finish::kTooLate.
+  std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt;
 };
 
 class Model {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <ostream>
 #include <thread>
 
 #include "model/http_model.h"
@@ -21,6 +22,9 @@ struct Service {
   const char* path;  // of base_url
   bool stream;
 };
+void PrintTo(const Service& service, std::ostream* out) {
+  *out << service.protocol << (service.stream ? " streamed" : " whole");
+}
 
 std::string PrintName(const testing::TestParamInfo<Service>& info) {
   std::string name = std::string(info.param.protocol) + (info.param.stream ? "_stream" : "_whole");
@@ -217,6 +221,17 @@ TEST_P(ProviderTest, SlowBytesArePatientlyReadAndAStopEndsThem) {
   EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
 }
 
+TEST_P(ProviderTest, ADeadlineEndsTheWaiting) {
+  Start(R"([{"turns": [{"text": "x", "faults": [{"status": 429, "retry_after": "30"}]}]}])");
+  CallHooks hooks = Hooks();
+  hooks.deadline = std::chrono::steady_clock::now() + milliseconds(5000);
+  HttpModel model = Model();
+  const auto reply = model.Complete(Ask("go"), hooks);
+  ASSERT_TRUE(reply) << reply.error().ToString();
+  EXPECT_EQ(reply->finish, Finish::kTooLate);
+  EXPECT_TRUE(waits_.empty());
+}
+
 TEST_P(ProviderTest, SettingsAreSentOnlyWhereTheyAreMade) {
   Start(R"([{"turns": [{"text": "x"}]}])");
   ASSERT_TRUE(Model().Complete(Ask("go"), Hooks()));
@@ -227,6 +242,21 @@ TEST_P(ProviderTest, SettingsAreSentOnlyWhereTheyAreMade) {
   EXPECT_THAT(standin_->seen().back().body.Dump(), HasSubstr("0.25"));
   EXPECT_THAT(standin_->seen().back().body.Dump(), HasSubstr("777"));
 }
+
+class SilentServiceTest : public ProviderTest {};
+
+TEST_P(SilentServiceTest, IsGivenUpAndAskedAgain) {
+  idle_timeout_ = milliseconds(200);
+  Start(R"([{"turns": [{"text": "here", "faults": [{"delay_ms": 1500, "cut_after": 1}]}]}])");
+  HttpModel model = Model();
+  const auto reply = model.Complete(Ask("go"), Hooks());
+  ASSERT_TRUE(reply) << reply.error().ToString();
+  ASSERT_EQ(retries_.size(), 1U);
+  EXPECT_THAT(retries_[0], HasSubstr("in time"));
+}
+
+INSTANTIATE_TEST_SUITE_P(One, SilentServiceTest, testing::Values(Service{"anthropic", "/v1", true}),
+                         PrintName);
 
 INSTANTIATE_TEST_SUITE_P(
     All, ProviderTest,

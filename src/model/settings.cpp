@@ -91,6 +91,9 @@ Result<void> ReadProvider(const JsonReader& reader, Provider& provider) {
     return tl::unexpected(reader.Fault("protocol", fmt::format("is none of: {}", WireNames())));
   }
   while (provider.base_url.ends_with('/')) provider.base_url.pop_back();
+  if (provider.base_url.find('@') != std::string::npos) {
+    return tl::unexpected(reader.Fault("base_url", "holds a '@'; a secret goes into header_env"));
+  }
   if (net::UrlHost(provider.base_url).empty()) {
     return tl::unexpected(reader.Fault("base_url", "is no http or https address"));
   }

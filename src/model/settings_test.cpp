@@ -88,6 +88,7 @@ TEST_F(SettingsTest, MistakesAreNamed) {
       {"[providers.x]\nprotocol = 'smtp'\nbase_url = 'http://h'\n", "protocol"},
       {"[providers.x]\nprotocol = 'openai-chat'\n", "base_url"},
       {"[providers.openai]\nbase_urls = 'http://h'\n", "base_urls"},
+      {"[providers.openai]\nbase_url = 'https://user:secret@gateway/v1'\n", "header_env"},
       {"[providers.openai]\ntries = 0\n", "tries"},
       {"[providers.openai]\nheaders = { A = \"b\\r\\nEvil: 1\" }\n", "line end"},
       {"[prices.x]\ninput = -1\noutput = 1\n", "negative"},

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "agent/score.h"
 #include "agent/session_runner.h"
@@ -48,6 +49,7 @@ std::string FaultOf(const model::Reply& reply, bool with_tools) {
       return with_tools ? ""
                         : "the answer called a tool; there are none, an answer in text is wanted";
     case Finish::kContextFull:
+    case Finish::kTooLate:
       break;
   }
   return "";
@@ -161,7 +163,15 @@ Result<void> Chat::Say(std::string text) { return Add(model::UserMessage(std::mo
 
 Result<void> Chat::RecordReply(const model::Reply& reply, double seconds) {
   Toolbox& toolbox = play_->toolbox;
-  if (reply.finish != Finish::kContextFull) toolbox.meter().AddModelCall(CostOf(reply));
+  const bool answered = reply.finish != Finish::kContextFull && reply.finish != Finish::kTooLate;
+  if (answered) toolbox.meter().AddModelCall(CostOf(reply));
+  const Budget& budget = toolbox.meter().budget();
+  if (answered && reply.finish != Finish::kOversized && (budget.tokens || budget.cost_usd) &&
+      (!reply.usage.in || !reply.usage.out)) {
+    return Fail(ErrorCode::kUnavailable,
+                "the service tells no tokens, so a budget of tokens or cost cannot be kept; "
+                "give one of model calls or time");
+  }
   return toolbox.context().transcript.Add(
       "usage", Json::Of({{"chat", name_},
                          {"finish", model::FinishName(reply.finish)},
@@ -181,6 +191,11 @@ Result<model::Reply> Chat::Ask() {
   Result<void> recorded;
   model::CallHooks hooks;
   hooks.stop = toolbox.context().stop;
+  if (const auto limit = toolbox.meter().budget().wall_seconds) {
+    const double left = std::max(0.0, *limit - toolbox.meter().ElapsedSeconds());
+    hooks.deadline = std::chrono::steady_clock::now() +
+                     std::chrono::milliseconds(static_cast<int64_t>(left * 1000));
+  }
   hooks.on_retry = [&](const model::Retry& retry) {
     const auto added = toolbox.context().transcript.Add(
         "retry", Json::Of({{"chat", name_},
@@ -279,6 +294,12 @@ Result<Turn> Chat::Take() {
     return turn;
   }
   SZARENA_TRY(model::Reply reply, Ask());
+  if (reply.finish == Finish::kTooLate) {
+    turn.end = AgentEnd{store::StopReason::kBudget,
+                        fmt::format("wall time ({} s), waiting for the model: {}",
+                                    *toolbox.meter().budget().wall_seconds, reply.message.text)};
+    return turn;
+  }
   turn.text = reply.message.text;
   const std::string fault = FaultOf(reply, !request_.tools.empty());
   if (fault.empty()) {

@@ -268,6 +268,51 @@ TEST_F(WorkflowTest, ALongConversationIsShortened) {
   EXPECT_LT(seen.back().body.Dump().size(), 50'000U);
 }
 
+TEST_F(WorkflowTest, AConversationThatStaysTooLongLosesItsOlderHalfAndThenFails) {
+  const std::string fault = R"({"status": 400, "error_code": "context_length_exceeded"})";
+  std::vector<std::string> turns;
+  for (int i = 0; i < 12; ++i) turns.push_back(Write("speed=" + std::to_string(i + 1)));
+  turns.push_back("{\"faults\": [" + fault + "," + fault + "], " + Write("speed=50").substr(1));
+  turns.push_back("{\"faults\": [" + fault + "," + fault + "," + fault + "," + fault + "], " +
+                  Write("speed=51").substr(1));
+  Script({Chat("", turns, "requests")});
+  const auto outcome = Run("iterative");
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kCapacity);
+  const std::string transcript = Transcript();
+  EXPECT_THAT(transcript, testing::ContainsRegex("\"messages_left_out\": [1-9]"));
+  EXPECT_THAT(transcript, HasSubstr("speed=50"));
+  // What is wanted stays, and no result is left without its call.
+  const Json last = standin_->seen().back().body;
+  EXPECT_THAT(last.Dump(), HasSubstr("write a compressor"));
+  const auto& messages = last.Find("messages")->items();
+  EXPECT_EQ(*messages.at(1).Find("role")->string(), "assistant");
+  EXPECT_EQ(Stored().usage.model_calls, 13);  // answers only
+}
+
+TEST_F(WorkflowTest, ASilentServiceDoesNotOutlastTheTime) {
+  Script({Chat("", {R"({"text": "x", "faults": [{"delay_ms": 3000, "cut_after": 1}]})"})});
+  budget_ = {.wall_seconds = 0.3};
+  EXPECT_EQ(End("iterative"), StopReason::kBudget);
+  EXPECT_THAT(Detail(), HasSubstr("wall time"));
+  EXPECT_LT(Stored().usage.wall_seconds, 2.5);
+}
+
+TEST_F(WorkflowTest, ABudgetThatCannotBeCountedIsRefused) {
+  protocol_ = "openai-chat";
+  Script({Chat("", {R"({"text": "x", "tokens_in": -1})"})});
+  budget_ = {.tokens = 1000};
+  const auto outcome = Run("iterative");
+  ASSERT_FALSE(outcome);
+  EXPECT_THAT(outcome.error().message, HasSubstr("tells no tokens"));
+}
+
+TEST_F(WorkflowTest, GatedEndsAtTheSpeedOfACopy) {
+  Script({Chat("STRUCT", {Write("speed=200"), Submit(true)})});
+  EXPECT_EQ(End("gated"), StopReason::kSubmitted);
+  EXPECT_THAT(Detail(), HasSubstr("speed of a copy"));
+}
+
 TEST_F(WorkflowTest, GatedKeepsWhatIsFasterAndRollsBackWhatIsNot) {
   Script({Chat("STRUCT", {Write("wrong"), Submit(false), Write("speed=2"), Submit(true)}),
           R"({"match": "CHANGE", "advance": "requests", "turns": [)" + Write("speed=3") + "," +
@@ -414,8 +459,8 @@ INSTANTIATE_TEST_SUITE_P(
     All, EveryProviderTest,
     testing::Combine(testing::Values("openai-responses", "openai-chat", "google", "anthropic"),
                      testing::Values("single-shot", "iterative", "gated", "evolve", "team")),
-    [](const auto& info) {
-      std::string name = std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param);
+    [](const auto& each) {
+      std::string name = std::string(std::get<0>(each.param)) + "_" + std::get<1>(each.param);
       std::replace(name.begin(), name.end(), '-', '_');
       return name;
     });

@@ -107,7 +107,7 @@ class Chat : public Dialect {
       ++index;
     }
     add(Json::MakeObject(), FinishReason(answer));
-    if (answer.with_usage) {
+    if (answer.with_usage && answer.tokens_in >= 0) {
       Json chunk = Head(answer, "chat.completion.chunk");
       chunk.Set("choices", Json::MakeArray()).Set("usage", UsageJson(answer));
       events.push_back(ServerSentEvent("", chunk));

@@ -34,6 +34,7 @@ struct Turn {
   std::string reasoning;
   std::vector<ScriptedCall> calls;
   std::string finish;  // "" by content, "length", "refusal"
+  // tokens_in below 0: no figures at all (Chat Completions in a stream).
   int64_t tokens_in = 100, tokens_out = 20, tokens_cached = 40, tokens_reasoning = 8;
   std::vector<Fault> faults;  // of the first, second, ... request for this turn; then none
 };
