@@ -68,7 +68,17 @@ Json FeedbackJson(const judge::Verdict& verdict) {
 }
 
 std::string FeedbackText(const judge::Verdict& verdict) {
-  return fmt::format("reached stage '{}'\n{}", ReachedName(verdict), verdict.feedback);
+  std::string text = fmt::format("reached stage '{}'\n{}", ReachedName(verdict), verdict.feedback);
+  if (!text.ends_with('\n')) text += '\n';
+  if (verdict.ratio && verdict.reference_ratio) {
+    text += fmt::format("ratio {:.4g}, the reference's {:.4g}\n", *verdict.ratio,
+                        *verdict.reference_ratio);
+  }
+  for (const judge::Flag& flag : verdict.flags) {
+    text += fmt::format("{} '{}': {}\n", flag.kind == judge::FlagKind::kCheat ? "cheat" : "warning",
+                        flag.name, flag.detail);
+  }
+  return text;
 }
 
 Json SummaryJson(const store::Attempt& attempt) {

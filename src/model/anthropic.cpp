@@ -41,7 +41,8 @@ Json Cached(Json blocks) {
   const size_t count = blocks.items().size();
   for (size_t i = 0; i < count; ++i) {
     Json block = blocks.items()[i];
-    if (i + 1 == count) block.Set("cache_control", Json::Of({{"type", "ephemeral"}}));
+    if (i + 1 == count && block.is_object())
+      block.Set("cache_control", Json::Of({{"type", "ephemeral"}}));
     marked.Append(std::move(block));
   }
   return marked;
@@ -77,10 +78,14 @@ class AnthropicFold : public Fold {
     const std::string type = TextOf(event, "type");
     const int64_t index = IntOf(event, "index").value_or(0);
     if (type == "error") return AnthropicWire().ReadError(event);
-    if (type == "message_start" && event.Find("message")) {
-      message_ = *event.Find("message");
-    } else if (type == "content_block_start" && event.Find("content_block")) {
-      blocks_[index].block = *event.Find("content_block");
+    const auto object = [&event](std::string_view key) {
+      const Json* value = event.Find(key);
+      return value && value->is_object() ? value : nullptr;
+    };
+    if (type == "message_start" && object("message")) {
+      message_ = *object("message");
+    } else if (type == "content_block_start" && object("content_block")) {
+      blocks_[index].block = *object("content_block");
     } else if (type == "content_block_delta" && event.Find("delta")) {
       blocks_[index].Add(*event.Find("delta"));
     } else if (type == "message_delta") {
@@ -91,7 +96,7 @@ class AnthropicFold : public Fold {
       }
       if (const Json* usage = event.Find("usage")) {  // sums so far
         const Json* first = message_.Find("usage");
-        Json merged = first ? *first : Json::MakeObject();
+        Json merged = first && first->is_object() ? *first : Json::MakeObject();
         for (const data::JsonMember& member : usage->members()) {
           if (!member.value.is_null()) merged.Set(member.key, member.value);
         }

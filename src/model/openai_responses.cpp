@@ -48,6 +48,7 @@ class ResponsesFold : public Fold {
   std::optional<ServiceError> Add(const Json& event) override {
     const std::string type = TextOf(event, "type");
     const Json* response = event.Find("response");
+    if (response && !response->is_object()) response = nullptr;
     if (type == "response.output_item.done" && event.Find("item")) {
       items_[IntOf(event, "output_index").value_or(static_cast<int64_t>(items_.size()))] =
           *event.Find("item");

@@ -232,8 +232,10 @@ Result<HttpModelConfig> ConfigFor(const Settings& settings, const std::string& a
   if (provider.tries) config.retry.attempts = static_cast<int>(*provider.tries);
   if (provider.max_reply_bytes)
     config.max_reply_bytes = static_cast<size_t>(*provider.max_reply_bytes);
-  if (const auto price = settings.prices.find(config.wire.model); price != settings.prices.end()) {
-    config.price = price->second;
+  for (const std::string& key : {config.wire.model, name}) {  // the whole name wins
+    if (const auto price = settings.prices.find(key); price != settings.prices.end()) {
+      config.price = price->second;
+    }
   }
   SZARENA_TRY(auto key, FindKey(config.provider, provider.key_variable, environment));
   if (!key && provider.needs_key) {

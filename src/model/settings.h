@@ -43,7 +43,7 @@ struct Settings {
   std::string path;  // where it was read; empty: built-in values only
   std::map<std::string, Provider> providers;
   std::map<std::string, NamedModel> agents;
-  std::map<std::string, Price> prices;  // by model name
+  std::map<std::string, Price> prices;  // by "PROVIDER:MODEL", or by the model's name alone
 };
 
 // $SZARENA_MODELS, else ~/.config/szarena/models.toml.
