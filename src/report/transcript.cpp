@@ -121,6 +121,13 @@ void Attempt(const Json& record, Entry& entry) {
   }
 }
 
+// Of a whole session.
+std::string UsageLine(const Json& usage) {
+  return Joined({Figure(usage, "model_calls", "model calls"),
+                 Figure(usage, "tokens_in", "tokens in"), Figure(usage, "tokens_out", "out"),
+                 Figure(usage, "cost_usd", "USD"), Figure(usage, "wall_seconds", "s")});
+}
+
 Entry MakeEntry(const Json& record) {
   Entry entry;
   entry.seq = Text(record, "seq");
@@ -154,8 +161,10 @@ Entry MakeEntry(const Json& record) {
   } else if (entry.kind == "attempt") {
     Attempt(record, entry);
   } else if (entry.kind == "stop") {
-    entry.head = Joined({Text(record, "reason"), Text(record, "detail")});
-    if (const Json* usage = record.Find("usage")) entry.parts.push_back({"used", usage->Dump()});
+    const Json* usage = record.Find("usage");
+    entry.head =
+        Joined({Text(record, "reason"), Text(record, "detail"), usage ? UsageLine(*usage) : ""});
+    if (usage) entry.parts.push_back({"used", usage->Dump()});
   } else {
     entry.head = Text(record, "what");
     std::vector<Part> members;
@@ -217,6 +226,7 @@ article h2 small{color:var(--soft);font-weight:400;font-variant-numeric:tabular-
 .user{border-color:var(--user)}.assistant{border-color:var(--assistant)}.system{border-color:var(--system)}
 .tool{border-color:var(--tool)}.judge{border-color:var(--judge)}
 pre{background:var(--code);padding:.5rem .7rem;margin:.3rem 0;white-space:pre-wrap;overflow-wrap:anywhere;font-size:.84rem;line-height:1.4}
+.quiet h2{font-weight:400}.pair{font-size:.88rem;margin:.1rem 0}code{color:var(--ink);overflow-wrap:anywhere}
 summary{cursor:pointer;color:var(--soft);font-size:.88rem}
 @media print{details{display:block}article{break-inside:avoid}}
 )css";
@@ -225,6 +235,10 @@ std::string PartHtml(const Part& part) {
   const auto lines = std::count(part.text.begin(), part.text.end(), '\n') + 1;
   const std::string body = fmt::format("<pre>{}</pre>", EscapeHtml(part.text));
   if (lines <= 12 && part.text.size() <= 1200 && part.title.empty()) return body;
+  if (lines == 1 && part.text.size() <= 120) {
+    return fmt::format("<p class=\"pair\">{}: <code>{}</code></p>", EscapeHtml(part.title),
+                       EscapeHtml(part.text));
+  }
   const std::string title = part.title.empty() ? "text" : part.title;
   const bool open = part.title.empty() && lines <= 60;
   return fmt::format("<details{}><summary>{} ({} line{})</summary>{}</details>",
@@ -257,9 +271,10 @@ std::string TranscriptHtml(const Json::Array& records) {
     if (entry.kind == "attempt") {
       attempts += fmt::format("<a href=\"#{}\">{}</a> ", id, EscapeHtml(entry.head));
     }
+    const std::string look = entry.who.empty() ? "quiet" : Slug(entry.who);
     body += fmt::format("<article id=\"{}\" class=\"{}\"><h2><small>{} {}</small>{}: {}</h2>\n", id,
-                        Slug(entry.who), EscapeHtml(entry.seq), EscapeHtml(entry.time),
-                        EscapeHtml(entry.kind), EscapeHtml(entry.head));
+                        look, EscapeHtml(entry.seq), EscapeHtml(entry.time), EscapeHtml(entry.kind),
+                        EscapeHtml(entry.head));
     for (const Part& part : entry.parts) body += PartHtml(part) + "\n";
     body += "</article>\n";
   }
