@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 #include "agent/session_runner.h"
 #include "agent/testing/fake_judge.h"
@@ -388,6 +389,62 @@ TEST_F(WorkflowTest, IterativeGoesOnInTheSameConversation) {
   EXPECT_EQ(outcome->stop, StopReason::kSubmitted);
   EXPECT_EQ(Stored().usage.model_calls, 4);
   EXPECT_THAT(standin_->seen()[2].body.Dump(), HasSubstr("interrupted before this call ended"));
+}
+
+// A killed program leaves a transcript that ends anywhere, also within a line.
+TEST_F(WorkflowTest, WhereverItsTranscriptEndsASessionGoesOn) {
+  std::vector<std::string> turns;
+  for (int i = 1; i <= 6; ++i) {
+    turns.push_back(Write("speed=" + std::to_string(i)));
+    turns.push_back(Submit(i == 6));
+  }
+  std::vector<std::string> answers;
+  for (int i = 1; i <= 40; ++i) answers.push_back(Answer("speed=" + std::to_string(i)));
+  settings_.islands = 2;
+  budget_ = {.attempts = 6, .model_calls = 60};
+  std::mt19937 random(11);
+  for (const char* workflow : {"iterative", "evolve"}) {
+    SCOPED_TRACE(workflow);
+    base_url_.clear();
+    Script({Chat("ITERATIVE", turns), Chat("EVOLVE", answers, "requests")});
+    judge_.depths.clear();
+    judge_.before_answer = [this] {
+      if (judge_.depths.back() == Depth::kSubmit &&
+          std::ranges::count(judge_.depths, Depth::kSubmit) == 4) {
+        stop_.request_stop();
+      }
+    };
+    ASSERT_FALSE(Run(workflow));
+    stop_ = {};
+    judge_.before_answer = nullptr;
+    const std::string path = folder_ + "/" + Stored().transcript;
+    const std::string whole = Transcript();
+    store_.reset();
+    fs::copy_file(folder_ + "/results.sqlite", folder_ + "/interrupted.sqlite",
+                  fs::copy_options::overwrite_existing);
+    const size_t begin = whole.find('\n', whole.find('\n') + 1) + 1;
+    for (int i = 0; i < 12; ++i) {
+      const size_t end = begin + random() % (whole.size() - begin);
+      SCOPED_TRACE(end);
+      fs::copy_file(folder_ + "/interrupted.sqlite", folder_ + "/results.sqlite",
+                    fs::copy_options::overwrite_existing);
+      std::ofstream(path, std::ios::trunc) << whole.substr(0, end);
+      store_.emplace(*store::Store::Open(folder_ + "/results.sqlite"));
+      const auto outcome = Run(workflow, true);
+      ASSERT_TRUE(outcome) << outcome.error().ToString();
+      EXPECT_EQ(store_->Attempts(outcome->id)->size(), 6U);
+      const auto transcript = ReadTranscript(path);
+      ASSERT_TRUE(transcript) << transcript.error().ToString();
+      for (size_t r = 0; r < transcript->records.size(); ++r) {
+        ASSERT_EQ(transcript->records[r].Find("seq")->integer(), static_cast<int64_t>(r));
+      }
+      EXPECT_EQ(*transcript->records.back().Find("kind")->string(), "stop");
+      store_.reset();
+    }
+    fs::remove(folder_ + "/results.sqlite");
+    store_.emplace(*store::Store::Open(folder_ + "/results.sqlite"));
+    ASSERT_TRUE(store_->AddCampaign({"c", "2026-04-22T00:00:00.000Z", false, Json::MakeObject()}));
+  }
 }
 
 TEST_F(WorkflowTest, AChangedSessionDoesNotGoOn) {
