@@ -33,7 +33,7 @@ struct Arguments {
   std::string toolchain = "ours";
   std::string arch = "wse2";
   std::string grid = "16x16";
-  std::string bytes = "1MB";
+  std::string bytes;
 };
 
 // "64MB" to bytes.
@@ -75,7 +75,9 @@ Result<judge::WaferOptions> ParseWafer(const Arguments& arguments) {
     if (judge::VariantName(variant) == arguments.variant) wafer.variant = variant;
   }
   SZARENA_TRY_VOID(ParseGrid(arguments.grid, wafer));
-  SZARENA_TRY(wafer.bytes, ParseBytes(arguments.bytes));
+  if (!arguments.bytes.empty()) {
+    SZARENA_TRY(wafer.bytes, ParseBytes(arguments.bytes));
+  }
   return wafer;
 }
 
@@ -155,7 +157,7 @@ void AddEvaluate(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--arch", arguments->arch, "Cerebras: machine")->check(CLI::IsMember({"wse2", "wse3"}))->capture_default_str();
   command->add_option("--grid", arguments->grid, "Cerebras: columns and rows of PEs of the timed run")->capture_default_str();
-  command->add_option("--bytes", arguments->bytes, "Cerebras: size of the timed data")->capture_default_str();
+  command->add_option("--bytes", arguments->bytes, "Cerebras: size of the timed data, as 64MB (default: what the grid does in some seconds)");
   command->add_option("--toolchain", arguments->toolchain, "Cerebras: our compiler and simulator, or the installed SDK's")
       ->check(CLI::IsMember({"ours", "sdk"}))
       ->capture_default_str();

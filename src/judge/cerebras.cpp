@@ -749,22 +749,20 @@ Result<Measurement> CerebrasPlatform::Measure(const std::optional<std::string>& 
   }
   SZARENA_TRY(const std::optional<std::string> baseline_image,
               BaselineImage(baseline, timed.program));
-  const uint64_t wanted = TimedBytes() / 4;
-  TaskSpec task = task_;
-  task.timed_elements = std::min(
-      wanted, streaming() ? wanted : uint64_t{timed.program.pes()} * timed.program.max_elems);
-  SZARENA_TRY(const TimedData data, TimedData::Load(task, threads_));
-  timed.problem = data.problem();
-  // Dealt out evenly: whole blocks where that is possible.
-  Program measured = timed.program;
-  programs_.push_back(measured);
-  const auto index = static_cast<uint32_t>(programs_.size() - 1);
+  // Every PE, or row, gets the same: whole blocks, about as much as was asked for.
+  const Program measured = timed.program;
   const uint64_t parts =
       streaming() ? static_cast<uint64_t>(measured.geometry.height) : measured.pes();
   const uint64_t block = std::max<uint32_t>(task_.block_size, 1);
-  const uint64_t chunk = RoundUp((timed.problem.n + parts - 1) / parts, block);
-  timed.split =
-      MakeSplit(index, streaming() ? chunk : std::min<uint64_t>(chunk, measured.max_elems));
+  uint64_t chunk =
+      std::max<uint64_t>(1, (TimedBytes() / 4 + parts * block / 2) / (parts * block)) * block;
+  if (!streaming()) chunk = std::min<uint64_t>(chunk, measured.max_elems);
+  TaskSpec task = task_;
+  task.timed_elements = parts * chunk;
+  SZARENA_TRY(const TimedData data, TimedData::Load(task, threads_));
+  timed.problem = data.problem();
+  programs_.push_back(measured);
+  timed.split = MakeSplit(static_cast<uint32_t>(programs_.size() - 1), chunk);
   const int variations = measured.pes() >= kManyPes ? 1 : kVariations;
   for (int i = 0; i < variations; ++i) {
     Bytes input(InputBytes(task_, timed.problem));
@@ -780,7 +778,9 @@ Result<Measurement> CerebrasPlatform::Measure(const std::optional<std::string>& 
                 TimeDirection(kind, compiled.image, timed, true, out));
     if (out.fault) return out;
     std::vector<double> theirs;
-    if (baseline_image) {
+    if (baseline_image && *baseline_image == compiled.image) {
+      theirs = ours;  // the same program on the same data
+    } else if (baseline_image) {
       SZARENA_TRY(theirs, TimeDirection(kind, *baseline_image, timed, false, out));
     }
     const auto throughput = [&](const std::vector<double>& seconds) {

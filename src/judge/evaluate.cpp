@@ -496,7 +496,7 @@ void Ladder::WriteFeedback() {
     text += fmt::format("{}: {:.4g} GB/s", DirectionName(task_.name, direction), ((*result.candidate).*figure)->median);
     if (result.candidate->basis == Basis::kEstimated) text += " (estimated)";
     if (result.baseline && (*result.baseline).*figure) text += fmt::format(", baseline {:.4g} GB/s", ((*result.baseline).*figure)->median);
-    if (result.floor_fraction) text += fmt::format(", {:.3g} of what a plain copy allows", *result.floor_fraction);
+    if (result.floor_fraction) text += fmt::format(", {:.3g} of what {} allows", *result.floor_fraction, verdict_.wafer ? "the edge of the wafer" : "a plain copy");
     text += "\n";
   }
   for (const Flag& flag : verdict_.flags) text += "flag " + flag.name + ": " + flag.detail + "\n";

@@ -125,9 +125,9 @@ TEST(Wafer, ARightProgramIsMeasuredAndTellsWhatItDid) {
   for (size_t d = 0; d < 2; ++d) {
     const auto& activity = verdict.wafer->directions[d];
     ASSERT_TRUE(activity);
-    EXPECT_EQ(activity->elements, 6000u);
+    EXPECT_EQ(activity->elements, 6144u);
     EXPECT_EQ(activity->pes_active, 12u);
-    EXPECT_GT(activity->scalar_instructions, 6000u * 20);
+    EXPECT_GT(activity->scalar_instructions, 6144u * 20);
     EXPECT_GT(activity->busy_cycles, activity->idle_cycles);
     EXPECT_GT(activity->copy_in_seconds, 0);
     const auto& throughput = verdict.directions[d].candidate;

@@ -15,6 +15,9 @@ namespace {
 // Larger than any wafer; keeps tables of PEs within memory.
 constexpr int64_t kMaxSide = 4096;
 
+// Of compile-time evaluation, beside the fixed limit.
+constexpr uint64_t kStepsPerPe = 200;
+
 LayoutState& State(BuiltinCall& call) { return LayoutState::Of(call.eval.unit()); }
 Operand Void(BuiltinCall& call) { return Operand::Of(MakeVoid(call.eval.types().void_type())); }
 
@@ -39,6 +42,8 @@ Operand SetRectangle(BuiltinCall& call) {
   state.tile_spans.assign(count, {});
   state.pe_routes.resize(count);
   call.eval.unit().rectangle = {state.width, state.height};
+  // A layout says something of every PE.
+  call.eval.session().limits.comptime_steps += kStepsPerPe * count;
   if (state.on_rectangle) state.on_rectangle(state.width, state.height, call.span);
   return Void(call);
 }

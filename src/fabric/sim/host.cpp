@@ -47,7 +47,8 @@ bool Tile::TakeCommand(Pe& pe, uint64_t t) {
     const ExportBinding* binding = cls == kNoIndex ? nullptr : f.export_of[cls][c.export_id];
     const auto done = [&] {
       AtLeast(c.end, t);
-      c.remaining.fetch_sub(1);
+      const bool last = c.remaining.fetch_sub(1) == 1;
+      if (last && c.kind == CommandKind::kCopyIn) std::vector<uint32_t>().swap(c.words);
       did = true;
     };
     if (binding == nullptr || binding->is_function != (c.kind == CommandKind::kLaunch)) {

@@ -19,7 +19,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kCompileTimeout{60000};
+// A layout says something of every PE: large ones take longer.
+milliseconds CompileTimeout(const Geometry& geometry) {
+  return milliseconds(60000 + geometry.width * geometry.height / 4);
+}
 constexpr uint64_t kCompileMemory = 4ull << 30;
 // Room for a compiled program, its messages included; pages that are not touched cost nothing.
 constexpr size_t kCompileAnswerBytes = 512u << 20;
@@ -63,6 +66,7 @@ Geometry WholeWafer(bytecode::Arch arch) {
 Result<CompileResult> Compile(const sandbox::Sandbox& sandbox, const Candidate& candidate,
                               const Geometry& geometry, const Params& params) {
   CompileResult result;
+  const milliseconds timeout = CompileTimeout(geometry);
   if (std::none_of(candidate.files.begin(), candidate.files.end(),
                    [](const CandidateFile& f) { return f.path == "layout.csl"; })) {
     result.reason = "there is no file 'layout.csl'";
@@ -88,8 +92,8 @@ Result<CompileResult> Compile(const sandbox::Sandbox& sandbox, const Candidate& 
   command.binds = {{source, kSourcePath, false}};
   command.cwd = kSourcePath;
   command.fds = {{answer_memory.fd(), kOutputFd}};
-  command.limits.cpu_seconds = static_cast<uint64_t>(kCompileTimeout.count() / 1000 + 5);
-  SZARENA_TRY(const os::ProcessResult run, sandbox.Run(command, kCompileTimeout));
+  command.limits.cpu_seconds = static_cast<uint64_t>(timeout.count() / 1000 + 5);
+  SZARENA_TRY(const os::ProcessResult run, sandbox.Run(command, timeout));
   result.seconds = run.seconds;
   CompileAnswer answer;
   std::memcpy(&answer, answer_memory.data(), sizeof answer);
@@ -101,7 +105,7 @@ Result<CompileResult> Compile(const sandbox::Sandbox& sandbox, const Candidate& 
       !fits(image_at, answer.image_bytes) ||
       !fits(image_at + answer.image_bytes, answer.memory_text_bytes)) {
     if (run.timed_out) {
-      result.reason = fmt::format("compiling took more than {} s", kCompileTimeout.count() / 1000);
+      result.reason = fmt::format("compiling took more than {} s", timeout.count() / 1000);
       return result;
     }
     if (run.status.exited && run.status.code == 120)
