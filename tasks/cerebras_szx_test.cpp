@@ -189,6 +189,44 @@ TEST(CerebrasSzxFiles, StreamingSharesTheRow) {
                {"turns.csl", "symbols.csl", "idle.csl"});
 }
 
+// Every step of the ladder on fields of every kind; the last resident and the last streaming step
+// are the baselines.
+TEST_P(CerebrasSzx, Ladder) {
+  int steps = 0;
+  for (const std::string& step : LadderSteps("tasks/szx/ladder/cerebras")) {
+    SCOPED_TRACE(step);
+    ++steps;
+    if (step.find("-stream-") == std::string::npos) {
+      const Geometry g{.width = 5, .height = 3, .max_elems = 512, .chunk_blocks = 8};
+      const auto program = CompileCandidate(step, GetParam(), g);
+      ASSERT_TRUE(program);
+      std::vector<Words> chunks;
+      for (const field::GeneratorKind kind : field::AllGenerators()) {
+        chunks.push_back(FieldBits(kind, 7, 512 - 23 * static_cast<uint32_t>(chunks.size())));
+      }
+      CheckBothWays(program, g, kCpu, chunks, 1e-2);
+    } else {
+      std::vector<Words> rows;
+      for (const field::GeneratorKind kind : field::AllGenerators())
+        rows.push_back(FieldBits(kind, 7, 32 * 40));
+      const auto program = CompileStreaming(step, GetParam(), 3, static_cast<int>(rows.size()));
+      ASSERT_TRUE(program);
+      CheckRows(program, rows, 1e-2);
+    }
+  }
+  EXPECT_GE(steps, 6);
+}
+
+TEST(CerebrasSzxFiles, LadderEndsAtTheBaselines) {
+  ExpectCopies(kBaseline, "tasks/szx/ladder/cerebras/04-words-at-bytes",
+               {"layout.csl", "pe.csl", "encode.csl", "decode.csl", "decode_any.csl", "exact.csl",
+                "compact.csl", "bytes.csl"});
+  ExpectCopies(
+      kStreaming, "tasks/szx/ladder/cerebras/06-stream-dealer",
+      {"layout.csl", "dealer.csl", "coder.csl", "turns.csl", "symbols.csl", "idle.csl",
+       "encode.csl", "decode.csl", "decode_any.csl", "exact.csl", "compact.csl", "bytes.csl"});
+}
+
 TEST(CerebrasSzxFiles, StreamingSharesTheCodec) {
   ExpectCopies(
       kBaseline, kStreaming,

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -298,6 +300,16 @@ std::pair<uint64_t, uint64_t> CheckStream(const std::shared_ptr<const bytecode::
     }
   }
   return {packed.cycles, back.cycles};
+}
+
+std::vector<std::string> LadderSteps(const std::string& directory) {
+  std::vector<std::string> steps;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(SZARENA_SOURCE_DIR) + "/" + directory)) {
+    steps.push_back(directory + "/" + entry.path().filename().string());
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
 }
 
 void ExpectCopies(const std::string& a, const std::string& b,

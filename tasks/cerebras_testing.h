@@ -84,6 +84,8 @@ std::pair<uint64_t, uint64_t> CheckStream(const std::shared_ptr<const bytecode::
                                           const std::vector<std::vector<Record>>& records,
                                           const std::vector<Words>& values, double eb);
 
+// The directories of a ladder, in order.
+std::vector<std::string> LadderSteps(const std::string& directory);
 // Candidates are self-contained, so some files are copies: fails where files of one name differ
 // between two directories.
 void ExpectCopies(const std::string& a, const std::string& b,
