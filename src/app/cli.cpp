@@ -28,6 +28,7 @@ int RunCli(int argc, const char* const* argv) {
   AddReplay(app, action);
   AddTranscript(app, action);
   AddTasks(app, action);
+  AddTool(app, action);
   AddNewTask(app, action);
   AddNewCandidate(app, action);
 

@@ -26,6 +26,7 @@ void AddReport(CLI::App& app, Action& action);
 void AddSession(CLI::App& app, Action& action);
 void AddTranscript(CLI::App& app, Action& action);
 void AddTasks(CLI::App& app, Action& action);
+void AddTool(CLI::App& app, Action& action);
 void AddNewTask(CLI::App& app, Action& action);
 void AddNewCandidate(CLI::App& app, Action& action);
 
