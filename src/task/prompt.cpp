@@ -22,6 +22,8 @@ std::vector<std::string> TierPieces(const std::string& root, const Task& task, T
       task.folder + "/description.md",
       fmt::format("{}/tasks/prompt/target_{}.md", root, name),
   };
+  // A language that few have read: every tier gets its primer.
+  if (target == Target::kCerebras) pieces.push_back(root + "/tasks/prompt/csl_primer.md");
   if (tier >= Tier::kKnowledgeable) {
     pieces.push_back(fmt::format("{}/tasks/prompt/architecture_{}.md", root, name));
     pieces.push_back(task.folder + "/parallelism.md");
