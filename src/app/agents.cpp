@@ -95,11 +95,10 @@ Result<std::string> WorkflowFor(const AgentOptions& options) {
   }
   SZARENA_TRY(const model::Settings settings, model::ReadSettings(options.models, Variable));
   if (!model::NamesModel(settings, options.agent)) {
-    return Fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("there is no agent '{}'; expected 'ladder', 'synthetic', a model as "
-                    "PROVIDER:MODEL, an agent of '{}', or an agent program ({})",
-                    options.agent, model::SettingsPath(Variable), ProgramAgentNames()));
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("there is no agent '{}'; expected 'ladder', 'synthetic', a model as "
+                            "PROVIDER:MODEL, an agent of '{}', or an agent program ({})",
+                            options.agent, model::SettingsPath(Variable), ProgramAgentNames()));
   }
   const std::string workflow = options.workflow.empty() ? "iterative" : options.workflow;
   if (!agent::FindWorkflow(workflow)) {

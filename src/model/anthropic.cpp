@@ -10,13 +10,18 @@ namespace {
 
 using data::Json;
 
-constexpr int64_t kDefaultMaxTokens = 16'000;  // the service wants a limit in every request
+constexpr int64_t kDefaultMaxTokens = 32'000;  // the service wants a limit in every request
 
 Json TextBlock(const std::string& text) { return Json::Of({{"type", "text"}, {"text", text}}); }
 
 Json AssistantBlocks(const Message& message) {
-  if (message.raw.is_array()) return message.raw;
   Json blocks = Json::MakeArray();
+  for (const Json& block : message.raw.items()) {
+    // The service sends empty texts and refuses them.
+    if (TextOf(block, "type") == "text" && TextOf(block, "text").empty()) continue;
+    blocks.Append(block);
+  }
+  if (!blocks.items().empty()) return blocks;
   if (!message.text.empty()) blocks.Append(TextBlock(message.text));
   for (const ToolCall& call : message.calls) {
     blocks.Append(Json::Of({{"type", "tool_use"},

@@ -19,7 +19,8 @@ Json CallJson(const ToolCall& call) {
                    {"function", Json::Of({{"name", call.name}, {"arguments", arguments}})}});
 }
 
-Json Messages(const Request& request) {
+// Services that reason between tool calls want "reasoning_content" back; others refuse it.
+Json Messages(const Request& request, bool echo_reasoning) {
   Json messages = Json::MakeArray();
   if (!request.system.empty()) {
     messages.Append(Json::Of({{"role", "system"}, {"content", request.system}}));
@@ -27,6 +28,9 @@ Json Messages(const Request& request) {
   for (const Message& message : request.messages) {
     Json item = Json::Of({{"role", RoleName(message.role)}, {"content", message.text}});
     if (message.role == Role::kTool) item.Set("tool_call_id", message.call_id);
+    if (echo_reasoning && message.raw.Find("reasoning_content")) {
+      item.Set("reasoning_content", *message.raw.Find("reasoning_content"));
+    }
     if (!message.calls.empty()) {
       Json calls = Json::MakeArray();
       for (const ToolCall& call : message.calls) calls.Append(CallJson(call));
@@ -61,6 +65,7 @@ class ChatFold : public Fold {
 
   Json Take() override {
     Json message = Json::Of({{"role", "assistant"}, {"content", text_}, {"refusal", refusal_}});
+    if (!reasoning_.empty()) message.Set("reasoning_content", reasoning_);
     if (!calls_.empty()) {
       Json calls = Json::MakeArray();
       for (const auto& [index, call] : calls_) {
@@ -82,6 +87,7 @@ class ChatFold : public Fold {
 
   void AddDelta(const Json& delta) {
     text_ += TextOf(delta, "content");
+    reasoning_ += TextOf(delta, "reasoning_content");
     refusal_ += TextOf(delta, "refusal");
     const Json* calls = delta.Find("tool_calls");
     for (const Json& part : calls ? calls->items() : Json::Array{}) {
@@ -97,7 +103,7 @@ class ChatFold : public Fold {
   }
 
   Json head_ = Json::MakeObject();
-  std::string text_, refusal_, finish_;
+  std::string text_, reasoning_, refusal_, finish_;
   std::map<int64_t, Call> calls_;
   Json usage_;
 };
@@ -113,8 +119,9 @@ class Chat : public Wire {
   }
 
   Json Body(const WireConfig& config, const Request& request) const override {
-    Json body = Json::Of(
-        {{"model", config.model}, {"messages", Messages(request)}, {"stream", config.stream}});
+    Json body = Json::Of({{"model", config.model},
+                          {"messages", Messages(request, config.echo_reasoning)},
+                          {"stream", config.stream}});
     if (config.stream) body.Set("stream_options", Json::Of({{"include_usage", true}}));
     if (!request.tools.empty()) {
       Json tools = Json::MakeArray();
@@ -146,6 +153,9 @@ class Chat : public Wire {
     Reply reply;
     reply.message.role = Role::kAssistant;
     reply.message.text = TextOf(*message, "content");
+    if (const std::string reasoning = TextOf(*message, "reasoning_content"); !reasoning.empty()) {
+      reply.message.raw = Json::Of({{"reasoning_content", reasoning}});
+    }
     reply.model_version = TextOf(response, "model");
     reply.request_id = TextOf(response, "id");
     if (const Json* calls = message->Find("tool_calls")) {

@@ -10,6 +10,17 @@ namespace {
 
 using data::Json;
 
+// An item of an earlier answer as it goes back. Nothing is stored at the service, so its ids mean
+// nothing there, and reasoning is of use only where it came sealed.
+void AppendOutputItem(const Json& item, Json& items) {
+  if (TextOf(item, "type") == "reasoning" && TextOf(item, "encrypted_content").empty()) return;
+  Json back = Json::MakeObject();
+  for (const data::JsonMember& member : item.members()) {
+    if (member.key != "id" && member.key != "status") back.Set(member.key, member.value);
+  }
+  items.Append(std::move(back));
+}
+
 Json InputItems(const Request& request) {
   Json items = Json::MakeArray();
   for (const Message& message : request.messages) {
@@ -20,7 +31,7 @@ Json InputItems(const Request& request) {
       continue;
     }
     if (message.raw.is_array()) {
-      for (const Json& item : message.raw.items()) items.Append(item);
+      for (const Json& item : message.raw.items()) AppendOutputItem(item, items);
       continue;
     }
     const bool user = message.role == Role::kUser;

@@ -46,9 +46,10 @@ Result<std::vector<std::pair<std::string, std::string>>> Pairs(const JsonReader&
 }
 
 Result<void> ReadProvider(const JsonReader& reader, Provider& provider) {
-  SZARENA_TRY_VOID(reader.RefuseOtherKeys(
-      {"protocol", "base_url", "key_env", "needs_key", "plain_http", "headers", "header_env",
-       "stream", "idle_timeout_seconds", "total_timeout_seconds", "tries", "max_reply_bytes"}));
+  SZARENA_TRY_VOID(reader.RefuseOtherKeys({"protocol", "base_url", "key_env", "needs_key",
+                                           "plain_http", "headers", "header_env", "stream",
+                                           "echo_reasoning", "idle_timeout_seconds",
+                                           "total_timeout_seconds", "tries", "max_reply_bytes"}));
   const auto text = [&](std::string_view key, std::string& into) -> Result<void> {
     SZARENA_TRY(const auto value, reader.OptionalString(key));
     if (value) into = *value;
@@ -66,6 +67,7 @@ Result<void> ReadProvider(const JsonReader& reader, Provider& provider) {
   SZARENA_TRY_VOID(flag("needs_key", provider.needs_key));
   SZARENA_TRY_VOID(flag("plain_http", provider.plain_http));
   SZARENA_TRY_VOID(flag("stream", provider.stream));
+  SZARENA_TRY_VOID(flag("echo_reasoning", provider.echo_reasoning));
   SZARENA_TRY(const auto headers, Pairs(reader, "headers"));
   for (const auto& [name, value] : headers) provider.headers.push_back({name, value});
   SZARENA_TRY(provider.header_variables, Pairs(reader, "header_env"));
@@ -224,6 +226,7 @@ Result<HttpModelConfig> ConfigFor(const Settings& settings, const std::string& a
   config.wire.base_url = provider.base_url;
   config.wire.model = name.substr(colon + 1);
   config.wire.stream = provider.stream;
+  config.wire.echo_reasoning = provider.echo_reasoning;
   config.headers = provider.headers;
   if (provider.idle_timeout_seconds)
     config.idle_timeout = Milliseconds(*provider.idle_timeout_seconds);

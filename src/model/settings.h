@@ -27,6 +27,7 @@ struct Provider {
   std::vector<net::Header> headers;
   std::vector<std::pair<std::string, std::string>> header_variables;  // name, environment variable
   bool stream = true;
+  bool echo_reasoning = false;  // see WireConfig
   std::optional<double> idle_timeout_seconds = std::nullopt;
   std::optional<double> total_timeout_seconds = std::nullopt;
   std::optional<int64_t> tries = std::nullopt;

@@ -33,6 +33,7 @@ struct WireConfig {
   std::string model;
   Sampling sampling;
   bool stream = true;
+  bool echo_reasoning = false;  // Chat Completions: reasoning goes back with the conversation
 };
 
 // A failure as the service tells it.

@@ -110,6 +110,43 @@ TEST(WireTest, DamagedAnswersAndStreamsAreReadOrRefused) {
   EXPECT_GT(refused, 100U);
 }
 
+TEST(WireTest, ResponsesGetBackSealedReasoningOnlyAndNoIds) {
+  const Wire& wire = OpenAiResponsesWire();
+  Json whole = standin::OpenAiResponses().Whole(SomeAnswer());
+  for (const bool sealed : {true, false}) {
+    if (!sealed) {
+      Json output = Json::MakeArray();
+      for (const Json& item : whole.Find("output")->items()) {
+        Json copy = item;
+        if (copy.Find("encrypted_content")) copy.Set("encrypted_content", nullptr);
+        output.Append(std::move(copy));
+      }
+      whole.Set("output", std::move(output));
+    }
+    Request request;
+    request.messages = {UserMessage("go"), wire.Read(whole)->message};
+    const std::string body = wire.Body({}, request).Dump();
+    EXPECT_EQ(body.find("sealed-1") != std::string::npos, sealed);
+    EXPECT_EQ(body.find("\"type\": \"reasoning\"") != std::string::npos, sealed);
+    EXPECT_EQ(body.find("\"id\""), std::string::npos);
+    EXPECT_NE(body.find("\"call_id\": \"call_1\""), std::string::npos);
+  }
+}
+
+TEST(WireTest, ChatGetsReasoningBackWhereItIsWanted) {
+  const Wire& wire = OpenAiChatWire();
+  const auto fold = wire.NewFold();
+  const std::vector<Json> events = Events(standin::OpenAiChat());
+  for (const Json& event : events) fold->Add(event);
+  Request request;
+  request.messages = {UserMessage("go"), wire.Read(fold->Take())->message};
+  WireConfig config;
+  EXPECT_EQ(wire.Body(config, request).Dump().find("reasoning_content"), std::string::npos);
+  config.echo_reasoning = true;
+  EXPECT_NE(wire.Body(config, request).Dump().find("\"reasoning_content\": \"reasoning\""),
+            std::string::npos);
+}
+
 TEST(WireTest, AMessageSurvivesItsRecord) {
   for (const Pair& pair : Pairs()) {
     const auto reply = pair.wire.Read(pair.dialect.Whole(SomeAnswer()));

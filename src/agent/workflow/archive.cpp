@@ -34,6 +34,7 @@ bool Archive::Insert(size_t island, Elite elite) {
 
 void Archive::Migrate() {
   std::vector<const Elite*> best;
+  best.reserve(islands_.size());
   for (size_t i = 0; i < islands_.size(); ++i) best.push_back(empty(i) ? nullptr : &BestOf(i));
   std::vector<std::pair<size_t, Elite>> moves;
   for (size_t i = 0; i < best.size(); ++i) {
