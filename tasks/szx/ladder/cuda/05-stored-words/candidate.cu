@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// SZx, step 5: the first pass keeps the words that it has made, so that the second one need not make them again.
+#include "stream.cuh"
+#include "warp.cuh"
+
+namespace {
+
+constexpr uint32_t kThreads = 256;
+
+uint32_t Grid(uint64_t n) { return static_cast<uint32_t>((n + kThreads - 1) / kThreads); }
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads) PlanKernel(const T* x, uint64_t n, uint64_t blocks, Bound<T> bound, Work work, Plan<T>* plan,
+                                                       WordOf<T>* words) {
+  const uint64_t b = Thread() / 32;
+  if (b >= blocks) return;
+  const uint32_t m = BlockLength(n, b);
+  alignas(16) T v[kEach];
+  LoadLane(x + b * kBlock, m, v);
+  const Plan<T> own = PlanByWarp(v, bound);
+  uint32_t size = 0;
+  if (!own.constant) {
+    const LaneCode<T> code = CodeByWarp(v, m, own);
+    size = SizeByWarp(code, m);
+#pragma unroll
+    for (uint32_t k = 0; k < kEach; ++k) words[b * kBlock + Lane() * kEach + k] = code.word[k];
+  }
+  if (Lane() != 0) return;
+  plan[b] = own;
+  work.coded[b] = own.constant ? 0 : 1;
+  work.size[b] = size;
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    WriteKernel(const WordOf<T>* words, uint64_t n, uint64_t blocks, bool random, Work work, const Plan<T>* plan, uint8_t* out) {
+  const uint64_t b = Thread() / 32;
+  if (b >= blocks || work.coded[b] == 0) return;
+  const Tables tables(random, sizeof(T), blocks, blocks - *work.coded_total);
+  const uint32_t m = BlockLength(n, b);
+  LaneCode<T> code;
+#pragma unroll
+  for (uint32_t k = 0; k < kEach; ++k) code.word[k] = words[b * kBlock + Lane() * kEach + k];
+  FinishCode(plan[b], m, code);
+  WriteByWarp(code, m, plan[b], out + tables.coded + work.offset[b]);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    ReadKernel(const uint8_t* in, uint64_t in_size, uint64_t n, uint64_t blocks, bool random, Work work, T* x) {
+  const uint64_t b = Thread() / 32;
+  if (b >= blocks) return;
+  const Found<T> found = FindBlock<T>(in, in_size, blocks, random, work, b);
+  if (found.at == nullptr) return;
+  const uint32_t m = BlockLength(n, b);
+  alignas(16) T v[kEach];
+  if (found.constant) {
+    for (T& value : v) value = FromBits<T>(LoadBig<WordOf<T>>(found.at));
+  } else if (!ReadByWarp(found.at, found.size, m, v)) {
+    return;
+  }
+  StoreLane(v, m, x + b * kBlock);
+}
+
+template <typename T>
+int Compress(const szarena_problem& p, const T* x, uint8_t* out, uint8_t* workspace, szarena_payload* payload, cudaStream_t stream) {
+  const Work work(p, workspace);
+  const uint64_t blocks = Blocks(p);
+  const bool random = p.mode == SZARENA_MODE_RANDOM_ACCESS;
+  auto* plan = reinterpret_cast<Plan<T>*>(work.plans);
+  auto* words = reinterpret_cast<WordOf<T>*>(workspace + work.bytes);
+  if (blocks == 0) {
+    EmptyKernel<<<1, 1, 0, stream>>>(random, Type<T>::kVersion, out, payload);
+  } else {
+    PlanKernel<<<Grid(blocks * 32), kThreads, 0, stream>>>(x, p.n, blocks, Bound<T>(p.abs_bound), work, plan, words);
+    ScanIndex(p, work, stream);
+    ScanOffset(p, work, stream);
+    WriteTablesKernel<<<TableGrid(blocks), kTableThreads, 0, stream>>>(work, plan, blocks, random, out, payload);
+    WriteKernel<<<Grid(blocks * 32), kThreads, 0, stream>>>(words, p.n, blocks, random, work, plan, out);
+  }
+  return cudaGetLastError() == cudaSuccess ? SZARENA_OK : SZARENA_FAILED;
+}
+
+template <typename T>
+int Decompress(const szarena_problem& p, const uint8_t* in, uint64_t in_size, T* x, uint8_t* workspace, cudaStream_t stream) {
+  const Work work(p, workspace);
+  const uint64_t blocks = Blocks(p);
+  if (blocks == 0) return SZARENA_OK;
+  ReadTables<T>(p, in, in_size, work, stream);
+  ReadKernel<<<Grid(blocks * 32), kThreads, 0, stream>>>(in, in_size, p.n, blocks, p.mode == SZARENA_MODE_RANDOM_ACCESS, work, x);
+  return cudaGetLastError() == cudaSuccess ? SZARENA_OK : SZARENA_FAILED;
+}
+
+}  // namespace
+
+extern "C" uint64_t szarena_cuda_workspace_bytes(const szarena_problem* p) {
+  return Work(*p, nullptr).bytes + Blocks(*p) * kBlock * ValueBytes(*p);
+}
+
+extern "C" int szarena_cuda_compress(const szarena_problem* p, const void* input, void* output, uint64_t capacity, void* workspace,
+                                     uint64_t, szarena_payload* payload, szarena_stream stream) {
+  if (capacity < MaxPayload(*p)) return SZARENA_CAPACITY;
+  auto* out = static_cast<uint8_t*>(output);
+  auto* work = static_cast<uint8_t*>(workspace);
+  return p->dtype == SZARENA_F32 ? Compress(*p, static_cast<const float*>(input), out, work, payload, stream)
+                                 : Compress(*p, static_cast<const double*>(input), out, work, payload, stream);
+}
+
+extern "C" int szarena_cuda_decompress(const szarena_problem* p, const void* payload, uint64_t size, void* output, void* workspace,
+                                       uint64_t, szarena_stream stream) {
+  if (size < (p->mode == SZARENA_MODE_RANDOM_ACCESS ? 20 : 13)) return SZARENA_CORRUPT;
+  const auto* in = static_cast<const uint8_t*>(payload);
+  auto* work = static_cast<uint8_t*>(workspace);
+  return p->dtype == SZARENA_F32 ? Decompress(*p, in, size, static_cast<float*>(output), work, stream)
+                                 : Decompress(*p, in, size, static_cast<double*>(output), work, stream);
+}

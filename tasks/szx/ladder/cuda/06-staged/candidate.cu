@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// SZx, step 6: a warp puts its coded block together in shared memory and copies it to the stream in words; payloads are
+// fetched the same way before they are taken apart.
+#include "stream.cuh"
+#include "warp.cuh"
+
+namespace {
+
+constexpr uint32_t kThreads = 256;
+
+uint32_t Grid(uint64_t n) { return static_cast<uint32_t>((n + kThreads - 1) / kThreads); }
+
+// By a warp, between memories of any alignment: words where the target allows it. Up to 3 bytes on both sides of `from` are read.
+__device__ void CopyByWarp(const uint8_t* from, uint32_t bytes, uint8_t* to) {
+  const uint32_t head = min(bytes, static_cast<uint32_t>(-reinterpret_cast<uintptr_t>(to) % 4));
+  if (Lane() < head) to[Lane()] = from[Lane()];
+  const uint32_t words = (bytes - head) / 4;
+  const uint32_t shift = (reinterpret_cast<uintptr_t>(from) + head) % 4;
+  const auto* aligned = reinterpret_cast<const uint32_t*>(from + head - shift);
+  auto* target = reinterpret_cast<uint32_t*>(to + head);
+  for (uint32_t k = Lane(); k < words; k += 32) target[k] = __funnelshift_r(aligned[k], shift == 0 ? 0 : aligned[k + 1], 8 * shift);
+  const uint32_t done = head + 4 * words;
+  if (done + Lane() < bytes) to[done + Lane()] = from[done + Lane()];
+}
+
+// Bytes of shared memory a warp: the largest coded block, and what CopyByWarp reads beyond.
+template <typename T>
+constexpr uint32_t kStaging = (1 + sizeof(T) + kBlock / 4 + kBlock * sizeof(T) + 8 + 15) / 16 * 16;
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads) PlanKernel(const T* x, uint64_t n, uint64_t blocks, Bound<T> bound, Work work, Plan<T>* plan) {
+  const uint64_t b = Thread() / 32;
+  if (b >= blocks) return;
+  const uint32_t m = BlockLength(n, b);
+  alignas(16) T v[kEach];
+  LoadLane(x + b * kBlock, m, v);
+  const Plan<T> own = PlanByWarp(v, bound);
+  const uint32_t size = own.constant ? 0 : SizeByWarp(CodeByWarp(v, m, own), m);
+  if (Lane() != 0) return;
+  plan[b] = own;
+  work.coded[b] = own.constant ? 0 : 1;
+  work.size[b] = size;
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    WriteKernel(const T* x, uint64_t n, uint64_t blocks, bool random, Work work, const Plan<T>* plan, uint8_t* out) {
+  const uint64_t b = Thread() / 32;
+  if (b >= blocks || work.coded[b] == 0) return;
+  const Tables tables(random, sizeof(T), blocks, blocks - *work.coded_total);
+  const uint32_t m = BlockLength(n, b);
+  alignas(16) T v[kEach];
+  LoadLane(x + b * kBlock, m, v);
+  __shared__ alignas(16) uint8_t staging[kThreads / 32][kStaging<T>];
+  uint8_t* here = staging[threadIdx.x / 32];
+  WriteByWarp(CodeByWarp(v, m, plan[b]), m, plan[b], here);
+  __syncwarp();
+  CopyByWarp(here, work.size[b], out + tables.coded + work.offset[b]);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    ReadKernel(const uint8_t* in, uint64_t in_size, uint64_t n, uint64_t blocks, bool random, Work work, T* x) {
+  const uint64_t b = Thread() / 32;
+  if (b >= blocks) return;
+  const Found<T> found = FindBlock<T>(in, in_size, blocks, random, work, b);
+  if (found.at == nullptr) return;
+  const uint32_t m = BlockLength(n, b);
+  alignas(16) T v[kEach];
+  if (found.constant) {
+    for (T& value : v) value = FromBits<T>(LoadBig<WordOf<T>>(found.at));
+  } else {
+    __shared__ alignas(16) uint8_t staging[kThreads / 32][kStaging<T>];
+    uint8_t* here = staging[threadIdx.x / 32];
+    if (found.size > kStaging<T> - 8) return;
+    CopyByWarp(found.at, found.size, here);
+    __syncwarp();
+    if (!ReadByWarp(here, found.size, m, v)) return;
+  }
+  StoreLane(v, m, x + b * kBlock);
+}
+
+template <typename T>
+int Compress(const szarena_problem& p, const T* x, uint8_t* out, uint8_t* workspace, szarena_payload* payload, cudaStream_t stream) {
+  const Work work(p, workspace);
+  const uint64_t blocks = Blocks(p);
+  const bool random = p.mode == SZARENA_MODE_RANDOM_ACCESS;
+  auto* plan = reinterpret_cast<Plan<T>*>(work.plans);
+  if (blocks == 0) {
+    EmptyKernel<<<1, 1, 0, stream>>>(random, Type<T>::kVersion, out, payload);
+  } else {
+    PlanKernel<<<Grid(blocks * 32), kThreads, 0, stream>>>(x, p.n, blocks, Bound<T>(p.abs_bound), work, plan);
+    ScanIndex(p, work, stream);
+    ScanOffset(p, work, stream);
+    WriteTablesKernel<<<TableGrid(blocks), kTableThreads, 0, stream>>>(work, plan, blocks, random, out, payload);
+    WriteKernel<<<Grid(blocks * 32), kThreads, 0, stream>>>(x, p.n, blocks, random, work, plan, out);
+  }
+  return cudaGetLastError() == cudaSuccess ? SZARENA_OK : SZARENA_FAILED;
+}
+
+template <typename T>
+int Decompress(const szarena_problem& p, const uint8_t* in, uint64_t in_size, T* x, uint8_t* workspace, cudaStream_t stream) {
+  const Work work(p, workspace);
+  const uint64_t blocks = Blocks(p);
+  if (blocks == 0) return SZARENA_OK;
+  ReadTables<T>(p, in, in_size, work, stream);
+  ReadKernel<<<Grid(blocks * 32), kThreads, 0, stream>>>(in, in_size, p.n, blocks, p.mode == SZARENA_MODE_RANDOM_ACCESS, work, x);
+  return cudaGetLastError() == cudaSuccess ? SZARENA_OK : SZARENA_FAILED;
+}
+
+}  // namespace
+
+extern "C" uint64_t szarena_cuda_workspace_bytes(const szarena_problem* p) { return Work(*p, nullptr).bytes; }
+
+extern "C" int szarena_cuda_compress(const szarena_problem* p, const void* input, void* output, uint64_t capacity, void* workspace,
+                                     uint64_t, szarena_payload* payload, szarena_stream stream) {
+  if (capacity < MaxPayload(*p)) return SZARENA_CAPACITY;
+  auto* out = static_cast<uint8_t*>(output);
+  auto* work = static_cast<uint8_t*>(workspace);
+  return p->dtype == SZARENA_F32 ? Compress(*p, static_cast<const float*>(input), out, work, payload, stream)
+                                 : Compress(*p, static_cast<const double*>(input), out, work, payload, stream);
+}
+
+extern "C" int szarena_cuda_decompress(const szarena_problem* p, const void* payload, uint64_t size, void* output, void* workspace,
+                                       uint64_t, szarena_stream stream) {
+  if (size < (p->mode == SZARENA_MODE_RANDOM_ACCESS ? 20 : 13)) return SZARENA_CORRUPT;
+  const auto* in = static_cast<const uint8_t*>(payload);
+  auto* work = static_cast<uint8_t*>(workspace);
+  return p->dtype == SZARENA_F32 ? Decompress(*p, in, size, static_cast<float*>(output), work, stream)
+                                 : Decompress(*p, in, size, static_cast<double*>(output), work, stream);
+}
