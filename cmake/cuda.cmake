@@ -3,6 +3,7 @@
 set(SZARENA_CUDA AUTO CACHE STRING "build the CUDA parts: AUTO, ON or OFF")
 set(SZARENA_CUDA_ARCHITECTURES "90" CACHE STRING
   "compute capabilities to build for; the portable set is 75;80;86;89;90 (CUDA 13 has no 70), and PTX of the last is added")
+option(SZARENA_CUDA_PORTABLE_TEST "test the CUDA codecs a second time as the oldest devices run them" OFF)
 set(SZARENA_HAVE_CUDA OFF)
 if(NOT SZARENA_CUDA STREQUAL OFF AND NOT SZARENA_SANITIZE)
   find_program(NVCC nvcc HINTS /usr/local/cuda/bin ENV CUDA_HOME PATH_SUFFIXES bin)

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/exit_code.h"
+#include "bench/gpu/proof.h"
 #include "bench/gpu/speed.h"
 #include "bench/gpu/timing.h"
 
@@ -43,7 +44,7 @@ int Run(int argc, char** argv) {
   uint64_t mib = 512;
   std::string json_path;
   std::vector<std::string> peers, fields, cross;
-  bool doubles = false;
+  bool doubles = false, host = false, patterns = false, huge = false;
   app.add_option("--mib", mib, "size of an array")->check(CLI::Range(1, 65536));
   app.add_option("--runs", speed.runs, "timed runs of each call")->check(CLI::Range(3, 1000));
   app.add_option("--rel", speed.relative_bounds, "bounds, relative to the range");
@@ -53,6 +54,9 @@ int Run(int argc, char** argv) {
   app.add_option("--cross", cross,
                  "peers that use our SZp format: each decodes the other's streams");
   app.add_flag("--f64", doubles, "f64 instead of f32");
+  app.add_flag("--host", host, "also arrays in host memory");
+  app.add_flag("--patterns", patterns, "also every f32 bit pattern, against the processor");
+  app.add_flag("--huge", huge, "also more than 2^32 values");
   app.add_option("--json", json_path, "write the results there");
   CLI11_PARSE(app, argc, argv);
   int devices = 0;
@@ -81,6 +85,17 @@ int Run(int argc, char** argv) {
     auto crossed = CrossDecode(contenders, cross);
     if (!crossed) return Report(crossed.error());
     result.Set("cross", *crossed);
+  }
+  const auto add = [&](bool wanted, const char* key, auto&& measure) -> Result<void> {
+    if (!wanted) return {};
+    SZARENA_TRY(auto measured, measure());
+    result.Set(key, std::move(measured));
+    return {};
+  };
+  for (const auto& status : {add(host, "host", [&] { return RaceOnHost(speed.bytes, speed.runs); }),
+                             add(patterns, "patterns", [] { return ProveAllPatterns(1e-3); }),
+                             add(huge, "huge", ProveHuge)}) {
+    if (!status) return Report(status.error());
   }
   if (!json_path.empty()) {
     std::ofstream file(json_path);

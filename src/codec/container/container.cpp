@@ -44,15 +44,17 @@ bool AllTheSame(ConstArray values) {
 }
 
 Result<uint64_t> CompressPayload(ConstArray kept, const Header& header,
-                                 std::span<std::byte> payload, unsigned threads) {
+                                 std::span<std::byte> payload, const Options& options) {
   if (header.constant) {
     const uint64_t width = SizeOf(kept.dtype);
     if (payload.size() < width) return Fail(ErrorCode::kCapacity, "no room for the constant");
     std::memcpy(payload.data(), kept.data, width);
     return width;
   }
-  return header.codec == Codec::kSzp ? szp::Compress(kept, SzpParams(header), payload, threads)
-                                     : szx::Compress(kept, SzxParams(header), payload, threads);
+  if (options.device != nullptr) return options.device->Compress(kept, header, payload);
+  return header.codec == Codec::kSzp
+             ? szp::Compress(kept, SzpParams(header), payload, options.threads)
+             : szx::Compress(kept, SzxParams(header), payload, options.threads);
 }
 
 }  // namespace
@@ -125,13 +127,14 @@ Result<uint64_t> Compress(ConstArray values, const Dims& dims, const Options& op
     header.constant = range.constant() && AllTheSame(kept);
   }
   const auto payload = file.subspan(header.payload_offset());
-  SZARENA_TRY(header.payload_bytes, CompressPayload(kept, header, payload, options.threads));
+  SZARENA_TRY(header.payload_bytes, CompressPayload(kept, header, payload, options));
   const uint64_t size = header.payload_offset() + header.payload_bytes;
   WriteHeader(header, file.first(size));
   return size;
 }
 
-Result<void> Decompress(std::span<const std::byte> file, MutableArray values, unsigned threads) {
+Result<void> Decompress(std::span<const std::byte> file, MutableArray values, unsigned threads,
+                        PayloadCodec* device) {
   SZARENA_TRY(const Header header, ReadHeader(file, file.size()));
   if (header.dtype != values.dtype || header.count() != values.count) {
     return Fail(ErrorCode::kInvalidArgument,
@@ -147,7 +150,9 @@ Result<void> Decompress(std::span<const std::byte> file, MutableArray values, un
     for (uint64_t i = 0; i < kept; ++i) std::memcpy(values.data + i * width, payload.data(), width);
   } else {
     const MutableArray front{values.data, kept, values.dtype};
-    if (header.codec == Codec::kSzp) {
+    if (device != nullptr) {
+      SZARENA_TRY_VOID(device->Decompress(payload, header, front));
+    } else if (header.codec == Codec::kSzp) {
       SZARENA_TRY_VOID(szp::Decompress(payload, SzpParams(header), front, threads));
     } else {
       SZARENA_TRY_VOID(szx::Decompress(payload, front, threads));

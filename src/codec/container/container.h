@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "codec/container/header.h"
+#include "codec/container/payload_codec.h"
 #include "codec/core/array.h"
 #include "codec/szp/szp.h"
 #include "codec/szx/szx.h"
@@ -26,6 +27,7 @@ struct Options {
   std::optional<double> fill =
       {};                // elements with this value's bits are kept exactly and out of the range
   unsigned threads = 1;  // 0: one per processor; the bytes do not depend on it
+  PayloadCodec* device = nullptr;  // codes the payload instead of the processor; the same bytes
 };
 
 // Exact size of the largest container of `count` elements with these options; refuses what does not
@@ -40,7 +42,9 @@ Result<uint64_t> Compress(ConstArray values, const Dims& dims, const Options& op
 
 // Writes every element of `values`, whose type and count must be the header's. Checks both
 // checksums first; safe on any bytes. On failure the content of `values` is unspecified.
-Result<void> Decompress(std::span<const std::byte> file, MutableArray values, unsigned threads = 1);
+// `device`: as in Options.
+Result<void> Decompress(std::span<const std::byte> file, MutableArray values, unsigned threads = 1,
+                        PayloadCodec* device = nullptr);
 
 // The bare payload inside a container whose header is `header`.
 std::span<const std::byte> PayloadOf(std::span<const std::byte> file, const Header& header);

@@ -19,7 +19,7 @@
 namespace szarena::codec::cuda {
 namespace {
 
-constexpr uint32_t kWorkers = 8;
+constexpr uint32_t kWorkers = kMostWorkers;
 constexpr uint32_t kResident = 2;
 
 struct CompressArgs {
@@ -59,35 +59,72 @@ __device__ __forceinline__ int Exponent(T value) {
          szx::Type<T>::kExponentBias;
 }
 
-// The plan if every value turns out to be accepted. `suspicious`: it has to be looked at value by
-// value.
+// Whether what a reader makes of a block's values is known to be accepted, or has to be looked at
+// value by value.
+enum class Doubt { kNone, kValues };
+
+// The plan if every value turns out to be accepted. `low` and `high` are NaN where a value is (see
+// LowOf).
 template <class T>
 __device__ __forceinline__ Plan<T> PlanBlock(T low, T high, T ebq, int bound_exponent,
-                                             bool& suspicious) {
+                                             Doubt& doubt) {
   using Type = szx::Type<T>;
   const T range = Sub(high, low);
   const T radius = Mul(range, T(0.5));
   Plan<T> plan{false, true, Type::kBits, T(0)};
-  suspicious = true;
+  doubt = Doubt::kValues;
   if (!(range <= (sizeof(T) == 4 ? T(3.402823466e38) : T(1.7976931348623157e308)))) {
     plan.median = -T(0);
+    doubt = Doubt::kNone;
     return plan;
   }
   const T median = Add(Add(low, radius), T(0));
   if (radius <= ebq) {
-    suspicious = false;
+    // The distance to the median is largest at an end.
+    if (ebq > T(0) && WithinBound(low, median, ebq) && WithinBound(high, median, ebq))
+      doubt = Doubt::kNone;
     return {true, false, 0, median};
   }
-  const int required =
-      max(Type::kHeadBits, Type::kHeadBits + (Exponent(radius) - bound_exponent) + 1);
-  if (ebq == T(0) || required > Type::kBits || (required == Type::kBits && median == T(0)))
+  const int exponent = Exponent(radius);
+  const int required = max(Type::kHeadBits, Type::kHeadBits + (exponent - bound_exponent) + 1);
+  if (ebq == T(0) || required > Type::kBits || (required == Type::kBits && median == T(0))) {
+    doubt = Doubt::kNone;
     return plan;
-  suspicious = false;
+  }
+  // No difference is in a higher binade than the radius, so that cutting them loses less than half
+  // of 2^E(ebq); with the two roundings, of the difference and of the sum, at most 2^(E(largest) -
+  // mantissa bits + 1), it stays below ebq.
+  const T largest_difference = Max(Abs(Sub(low, median)), Abs(Sub(high, median)));
+  const T largest = Max(Abs(low), Abs(high));
+  const bool certain = exponent > -Type::kExponentBias + 1 &&
+                       Exponent(largest_difference) <= exponent &&
+                       Exponent(largest) <= bound_exponent + Type::kMantissaBits - 3;
+  doubt = certain ? Doubt::kNone : Doubt::kValues;
   return {false, false, static_cast<uint32_t>(required), median};
 }
 
-__device__ __forceinline__ bool Finite(float x) { return fabsf(x) <= 3.402823466e38f; }
-__device__ __forceinline__ bool Finite(double x) { return fabs(x) <= 1.7976931348623157e308; }
+// The smaller and the larger; NaN where either is.
+__device__ __forceinline__ float LowOf(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+  float low;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(low) : "f"(a), "f"(b));
+  return low;
+#else
+  return isnan(a) || isnan(b) ? NAN : fminf(a, b);
+#endif
+}
+__device__ __forceinline__ float HighOf(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+  float high;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(high) : "f"(a), "f"(b));
+  return high;
+#else
+  return isnan(a) || isnan(b) ? NAN : fmaxf(a, b);
+#endif
+}
+// A comparison with a NaN is false: it is taken on and then kept.
+__device__ __forceinline__ double LowOf(double a, double b) { return a <= b || isnan(a) ? a : b; }
+__device__ __forceinline__ double HighOf(double a, double b) { return a >= b || isnan(a) ? a : b; }
 
 // Whether all lanes of a lane's block agree. Lanes of a block are neighbours.
 template <class T>
@@ -102,23 +139,31 @@ __device__ __forceinline__ bool AllOfBlock(bool value) {
 // zeros where it belongs to those before; what is left of the last one is or-ed afterwards, when
 // all lanes have stored.
 struct StreamWriter {
-  uint32_t* at;
+  uint32_t at;        // in shared memory
   uint32_t last = 0;  // the last 32 bits of the stream
   uint32_t end;       // of the stream, in bits from the word where it starts
 
   __device__ StreamWriter(unsigned char* base, uint32_t offset)
-      : at(reinterpret_cast<uint32_t*>(base) + offset / 4), end(8 * (offset & 3u)) {}
+      : at(SharedAddress(base) + offset / 4 * 4), end(8 * (offset & 3u)) {}
   // Appends the lowest `bits` bits of `value`, 32 at most.
   __device__ __forceinline__ void Put(uint32_t value, uint32_t bits) {
     const uint32_t word =
-        __funnelshift_l(last, value, end);  // complete if this value reaches into the next one
+        __funnelshift_l(last, value, end);  // complete if the value reaches the next
     const uint32_t before = end;
     last = __funnelshift_rc(last, value, bits);
     end += bits;
-    if (((before ^ end) & 32u) != 0) *at++ = word;
+    // Written out, so that the compiler keeps one predicate and one register for the place.
+    asm volatile(
+        "{ .reg .pred p; .reg .b32 t; xor.b32 t, %1, %2; and.b32 t, t, 32; setp.ne.u32 p, t, 0;"
+        "  @p st.shared.b32 [%0], %3; @p add.u32 %0, %0, 4; }"
+        : "+r"(at)
+        : "r"(before), "r"(end), "r"(word)
+        : "memory");
   }
   __device__ __forceinline__ void Finish() {
-    if ((end & 31u) != 0) atomicOr(at, last >> (32 - (end & 31u)));
+    if ((end & 31u) == 0) return;
+    asm volatile("red.shared.or.b32 [%0], %1;" ::"r"(at), "r"(last >> (32 - (end & 31u)))
+                 : "memory");
   }
 };
 
@@ -158,56 +203,41 @@ __device__ __forceinline__ uint32_t EncodeRegion(unsigned char* region, const Co
       const uint32_t i = piece * kEach + e;
       const T x = FromBits(z[i]);
       if (kWhole || i < valid) {
-        low = Min(low, x);
-        high = Max(high, x);
+        low = LowOf(low, x);
+        high = HighOf(high, x);
       }
     }
   }
 #pragma unroll
   for (uint32_t step = 1; step < S::kLanes; step *= 2) {
-    low = Min(low, __shfl_xor_sync(kAllLanes, low, step));
-    high = Max(high, __shfl_xor_sync(kAllLanes, high, step));
+    low = LowOf(low, __shfl_xor_sync(kAllLanes, low, step));
+    high = HighOf(high, __shfl_xor_sync(kAllLanes, high, step));
   }
-  bool suspicious = false;
-  Plan<T> plan = PlanBlock(low, high, ebq, bound_exponent, suspicious);
-  {
-    // What a reader makes of the differences must be closer than the bound; NaN is not close to
-    // anything.
+  Doubt doubt = Doubt::kNone;
+  Plan<T> plan = PlanBlock(low, high, ebq, bound_exponent, doubt);
+  if (__any_sync(kAllLanes, doubt != Doubt::kNone && (kWhole || block_valid > 0))) {
     const Bits mask =
         plan.constant ? Bits(0) : static_cast<Bits>(~Bits(0) << (S::kBits - plan.required));
+    bool accepted = true;
+    for (uint32_t i = 0; i < valid; ++i) {
+      const T x = *reinterpret_cast<const T*>(row + i * sizeof(T));
+      if (plan.constant && ebq == T(0)) {
+        accepted &= BitsOf(x) == BitsOf(plan.median);
+      } else if (!plan.exact) {
+        const T kept = FromBits(BitsOf(Sub(x, plan.median)) & mask);
+        accepted &= WithinBound(x, Add(kept, plan.median), ebq);
+      }
+    }
+    if (!AllOfBlock<T>(accepted)) plan = {false, true, S::kBits, -T(0)};
+  }
+  if (__any_sync(kAllLanes, plan.exact)) {
 #pragma unroll
     for (uint32_t i = 0; i < S::kRowValues; ++i) {
-      const T x = FromBits(z[i]);
-      const T d = Sub(x, plan.median);
-      const T restored = Add(FromBits(BitsOf(d) & mask), plan.median);
-      const bool close = Abs(Sub(x, restored)) < ebq;
-      suspicious |= !close && (kWhole || i < valid);
-      z[i] = BitsOf(d);
+      if (!plan.exact) z[i] = BitsOf(Sub(FromBits(z[i]), plan.median));
     }
-    if (__any_sync(kAllLanes, suspicious)) {
-      bool finite = true;
-      bool accepted = true;
-      for (uint32_t i = 0; i < S::kRowValues; ++i) {
-        const T x = *reinterpret_cast<const T*>(row + i * sizeof(T));
-        if (i >= valid) break;
-        finite &= Finite(x);
-        if (plan.constant && ebq == T(0)) {
-          accepted &= BitsOf(x) == BitsOf(plan.median);
-        } else if (!plan.exact) {
-          accepted &=
-              WithinBound(x, Add(FromBits(BitsOf(Sub(x, plan.median)) & mask), plan.median), ebq);
-        }
-      }
-      finite = AllOfBlock<T>(finite);
-      accepted = AllOfBlock<T>(accepted);
-      if (!finite || !accepted) plan = {false, true, S::kBits, -T(0)};
-      if (plan.exact) {
+  } else {
 #pragma unroll
-        for (uint32_t piece = 0; piece < S::kPieces; ++piece) {
-          Unpack(*reinterpret_cast<const uint4*>(row + piece * 16), z + piece * (16 / sizeof(T)));
-        }
-      }
-    }
+    for (uint32_t i = 0; i < S::kRowValues; ++i) z[i] = BitsOf(Sub(FromBits(z[i]), plan.median));
   }
 
   // Codes: how many leading bytes of a word are those of the word before. The lowest bit does not
@@ -226,15 +256,18 @@ __device__ __forceinline__ uint32_t EncodeRegion(unsigned char* region, const Co
   uint32_t stored = 0;
 #pragma unroll
   for (uint32_t i = 0; i < S::kRowValues; ++i) {
-    const uint32_t zeros =
-        static_cast<uint32_t>(__clz(static_cast<int>((top(z[i]) ^ previous) | 1u)));
+    // The place of the highest bit that differs; its upper two bits are 3 less the code.
+    uint32_t highest;
+    asm("{ .reg .b32 t; lop3.b32 t, %1, %2, 1, 0xbe; bfind.u32 %0, t; }"  // (a ^ b) | 1
+        : "=r"(highest)
+        : "r"(top(z[i])), "r"(previous));
     previous = top(z[i]);
-    codes[i / 16] = codes[i / 16] << 2 | zeros >> 3;
+    codes[i / 16] = codes[i / 16] * 4 + (highest >> 3);
   }
 #pragma unroll
   for (uint32_t w = 0; w < kCodeWords; ++w) {
     const uint32_t mask = kWhole ? kAllLanes : PairMask(valid, w);
-    codes[w] &= mask;
+    codes[w] = ~codes[w] & mask;
     stored += StoredBytes(codes[w], mask, kept);
   }
   const uint32_t low_bits = S::kBits - 8 * kept;  // that no value stores
@@ -353,21 +386,24 @@ __global__ void __launch_bounds__(32 * (kWorkers + 1), kResident)
   WalkTiles(shared, buffers, S::kRegionBytes, args.scan, args.tiles, encode, store, sum, finish);
 }
 
-// Second kernel: a thread moves the tables of 8 blocks to their places in front of the coded
-// blocks.
+// Second kernel: moves the tables to their places in front of the coded blocks. A warp takes 256
+// blocks, 32 at a time.
 constexpr uint32_t kTableThreads = 1024;
-constexpr uint32_t kBlocksPerTableTile = 8 * kTableThreads;
+constexpr uint32_t kTableSteps = 8;
+constexpr uint32_t kBlocksPerTableTile = kTableSteps * kTableThreads;
 
 template <class T>
 __device__ __forceinline__ void StoreBe(unsigned char* to, typename SzxTile<T>::Bits bits) {
 #pragma unroll
-  for (uint32_t b = 0; b < sizeof(T); ++b)
+  for (uint32_t b = 0; b < sizeof(T); ++b) {
     to[b] = static_cast<unsigned char>(bits >> (SzxTile<T>::kBits - 8 - 8 * b));
+  }
 }
 
 template <class T>
 __global__ void __launch_bounds__(kTableThreads) TableKernel(const CompressArgs args) {
-  using Bits = typename SzxTile<T>::Bits;
+  using S = SzxTile<T>;
+  using Bits = typename S::Bits;
   __shared__ uint32_t tile_shared;
   __shared__ uint32_t warp_sum[kTableThreads / 32];
   __shared__ unsigned long long base_shared;
@@ -376,12 +412,43 @@ __global__ void __launch_bounds__(kTableThreads) TableKernel(const CompressArgs 
   const uint32_t tile = tile_shared;
   const uint32_t warp = threadIdx.x / 32;
   const uint32_t lane = threadIdx.x % 32;
+  const uint64_t first_block =
+      static_cast<uint64_t>(tile) * kBlocksPerTableTile + warp * (32 * kTableSteps);
+  // Everything is loaded before the look-back.
+  uint32_t states[kTableSteps];  // bit b: block b of the step is coded
+  Bits entries[kTableSteps];     // of the lane's block: its size or its median
+  uint32_t coded = 0;
+#pragma unroll
+  for (uint32_t k = 0; k < kTableSteps; ++k) {
+    const uint64_t block = first_block + 32 * k + lane;
+    bool is_coded = false;
+    entries[k] = 0;
+    if (block < args.blocks) {
+      const uint32_t byte = args.region_states[block / S::kBlocks];
+      is_coded = (byte >> (7 - block % S::kBlocks) & 1u) != 0;
+      entries[k] =
+          is_coded ? args.sizes[block] : reinterpret_cast<const Bits*>(args.medians)[block];
+    }
+    states[k] = __ballot_sync(kAllLanes, is_coded);
+    coded += __popc(states[k]);
+  }
+  if (lane == 0) warp_sum[warp] = coded;
+  __syncthreads();
+  if (warp == 0) {
+    uint32_t tile_total = 0;
+    const uint32_t warp_before = WarpExclusiveSum(warp_sum[lane], tile_total);
+    __syncwarp();
+    warp_sum[lane] = warp_before;
+    PublishSum(args.table_scan, tile, tile_total);
+    const unsigned long long base = ScanTile(args.table_scan, tile, tile_total, [] {});
+    if (lane == 0) base_shared = base;
+  }
+  static_assert(kTableThreads == 32 * 32);
   const uint64_t coded_blocks = *args.coded_blocks;
   const uint64_t constant_blocks = args.blocks - coded_blocks;
-  const uint64_t state_bytes = CeilDiv(args.blocks, 8);
   unsigned char* const medians = args.buffer + args.coded_at - sizeof(T) * constant_blocks;
-  unsigned char* const states = medians - state_bytes;
-  unsigned char* const sizes = states - 2 * coded_blocks;
+  unsigned char* const state_bytes = medians - CeilDiv(args.blocks, 8);
+  unsigned char* const sizes = state_bytes - 2 * coded_blocks;
   if (tile == 0 && threadIdx.x == 0) {
     unsigned char* const header = sizes - szx::HeaderBytes(szx::Mode::kRandomAccess);
     header[0] = 1, header[1] = 1, header[2] = szx::Type<T>::kVersionByte, header[3] = 1;
@@ -394,49 +461,24 @@ __global__ void __launch_bounds__(kTableThreads) TableKernel(const CompressArgs 
     args.result->size = args.coded_at + *args.coded_bytes - offset;
     args.result->status = DeviceStatus::kOk;
   }
-  const uint64_t first_block = static_cast<uint64_t>(tile) * kBlocksPerTableTile + threadIdx.x * 8;
-  uint32_t state = 0;
-  if (first_block < args.blocks) {
-    if constexpr (sizeof(T) == 4) {
-      state = args.region_states[first_block / 8];
-    } else {
-      state = args.region_states[first_block / 4];
-      if (first_block + 4 < args.blocks) state |= args.region_states[first_block / 4 + 1] >> 4;
-    }
-  }
-  const uint32_t coded = __popc(state);
-  uint32_t total = 0;
-  const uint32_t before = WarpExclusiveSum(coded, total);
-  if (lane == 0) warp_sum[warp] = total;
   __syncthreads();
-  if (warp == 0) {
-    uint32_t tile_total = 0;
-    const uint32_t mine = lane < kTableThreads / 32 ? warp_sum[lane] : 0;
-    const uint32_t warp_before = WarpExclusiveSum(mine, tile_total);
-    __syncwarp();
-    if (lane < kTableThreads / 32) warp_sum[lane] = warp_before;
-    PublishSum(args.table_scan, tile, tile_total);
-    const unsigned long long base = ScanTile(args.table_scan, tile, tile_total, [] {});
-    if (lane == 0) base_shared = base;
-  }
-  __syncthreads();
-  if (first_block >= args.blocks) return;
-  states[first_block / 8] = static_cast<unsigned char>(state);
-  uint64_t coded_index = base_shared + warp_sum[warp] + before;
-  uint64_t constant_index = first_block - coded_index;
-  const uint32_t in_byte =
-      static_cast<uint32_t>(min(static_cast<unsigned long long>(args.blocks - first_block), 8ull));
-  for (uint32_t b = 0; b < in_byte; ++b) {
-    if ((state >> (7 - b) & 1u) != 0) {
-      const uint32_t size = args.sizes[first_block + b];
-      sizes[2 * coded_index] = static_cast<unsigned char>(size);
-      sizes[2 * coded_index + 1] = static_cast<unsigned char>(size >> 8);
-      ++coded_index;
-    } else {
-      StoreBe<T>(medians + sizeof(T) * constant_index,
-                 reinterpret_cast<const Bits*>(args.medians)[first_block + b]);
-      ++constant_index;
+  uint64_t coded_index = base_shared + warp_sum[warp];
+#pragma unroll
+  for (uint32_t k = 0; k < kTableSteps; ++k) {
+    const uint64_t step_block = first_block + 32 * k;
+    const uint64_t block = step_block + lane;
+    const uint64_t index = coded_index + __popc(states[k] & ((1u << lane) - 1));
+    if ((states[k] >> lane & 1u) != 0) {
+      sizes[2 * index] = static_cast<unsigned char>(entries[k]);
+      sizes[2 * index + 1] = static_cast<unsigned char>(entries[k] >> 8);
+    } else if (block < args.blocks) {
+      StoreBe<T>(medians + sizeof(T) * (block - index), entries[k]);
     }
+    if (lane < 4 && step_block + 8 * lane < args.blocks) {
+      state_bytes[step_block / 8 + lane] =
+          static_cast<unsigned char>(__brev(states[k] >> (8 * lane)) >> 24);
+    }
+    coded_index += __popc(states[k]);
   }
 }
 

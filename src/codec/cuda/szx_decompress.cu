@@ -99,13 +99,32 @@ __global__ void __launch_bounds__(kPlaceThreads) PlaceKernel(const DecompressArg
       sum += __popc(StateByte(args.stream, parts, first + b));
   } else {
     // More than a block can have: lost, and not to be summed up.
-    const uint64_t most = szx::MaxBlockBytes<T>(parts.block_values);
-    for (uint64_t b = 0; b < parts.group_blocks && first + b < parts.coded_blocks; ++b) {
-      const uint32_t size = BlockSize(args.stream, parts, first + b);
+    const uint32_t most = static_cast<uint32_t>(szx::MaxBlockBytes<T>(parts.block_values));
+    const auto add = [&](uint32_t size) {
       if (size <= most) {
         sum += size;
       } else {
         args.result->status = DeviceStatus::kCorrupt;
+      }
+    };
+    // Eight sizes out of aligned words where those lie inside the stream.
+    const unsigned char* const at = args.stream + parts.sizes_at + 2 * first;
+    const uint32_t offset = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(at)) & 3u;
+    if (parts.group_blocks == 8 && first + 8 <= parts.coded_blocks &&
+        parts.coded_at + 4 <= args.size) {
+      const uint32_t* const words = reinterpret_cast<const uint32_t*>(at - offset);
+      uint32_t low = words[0];
+#pragma unroll
+      for (uint32_t w = 0; w < 4; ++w) {
+        const uint32_t high = offset == 0 && w == 3 ? 0 : words[w + 1];
+        const uint32_t two = __funnelshift_r(low, high, 8 * offset);
+        add(two & 0xffffu);
+        add(two >> 16);
+        low = high;
+      }
+    } else {
+      for (uint64_t b = 0; b < parts.group_blocks && first + b < parts.coded_blocks; ++b) {
+        add(BlockSize(args.stream, parts, first + b));
       }
     }
   }
@@ -245,26 +264,41 @@ __device__ __forceinline__ Sent<T> Send(const DecompressArgs& args, const SzxPar
   return sent;
 }
 
-// Reads a stream of bits from 4-byte aligned words, up to 32 at a time; may read two words past the
-// last one asked for.
+__device__ __forceinline__ uint32_t LoadShared(uint32_t at) {
+  uint32_t word;
+  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(at) : "memory");
+  return word;
+}
+// Four bytes of shared memory at any place; up to three behind them are read too.
+__device__ __forceinline__ uint32_t LoadSharedAnywhere(uint32_t at) {
+  const uint32_t aligned = at & ~3u;
+  return __funnelshift_r(LoadShared(aligned), LoadShared(aligned + 4), 8 * at);
+}
+__device__ __forceinline__ uint32_t SwapBytes(uint32_t word) {
+  return __byte_perm(word, 0, 0x0123);
+}
+
+// Reads a stream of bits, up to 32 at a time; may read two words past the last one asked for.
 struct StreamReader {
-  const uint32_t* next_at;
+  uint32_t next_at;  // in shared memory
   uint32_t current, next, used;
 
-  __device__ StreamReader(const unsigned char* base, uint32_t offset)
-      : next_at(reinterpret_cast<const uint32_t*>(base) + offset / 4), used(8 * (offset & 3u)) {
-    current = *next_at++;
-    next = *next_at++;
+  __device__ StreamReader(uint32_t at) : next_at((at & ~3u) + 8), used(8 * (at & 3u)) {
+    current = LoadShared(next_at - 8);
+    next = LoadShared(next_at - 4);
   }
   // The next 32 bits; `bits` of them are taken.
   __device__ __forceinline__ uint32_t Take(uint32_t bits) {
     const uint32_t value = __funnelshift_r(current, next, used);
     const uint32_t before = used;
     used += bits;
-    if (((before ^ used) & 32u) != 0) {
-      current = next;
-      next = *next_at++;
-    }
+    // Written out, so that the compiler keeps one predicate and loads in place.
+    asm volatile(
+        "{ .reg .pred p; .reg .b32 t; xor.b32 t, %3, %4; and.b32 t, t, 32; setp.ne.u32 p, t, 0;"
+        "  @p mov.b32 %0, %1; @p ld.shared.b32 %1, [%2]; @p add.u32 %2, %2, 4; }"
+        : "+r"(current), "+r"(next), "+r"(next_at)
+        : "r"(before), "r"(used)
+        : "memory");
     return value;
   }
 };
@@ -301,24 +335,33 @@ __device__ __forceinline__ bool DecodeRegion(unsigned char* area, const Sent<T>&
   uint32_t masks[kCodeWords];  // pairs of bits of the values there are
   if (coded && sent.size < head) good = coded = false;
   if (coded) {
-    const unsigned char* block = area + sent.at;
-    required = block[0];
+    const uint32_t block = SharedAddress(area) + sent.at;
+    const uint32_t front = LoadSharedAnywhere(block);
+    required = front & 0xffu;
     if (required < szx::Type<T>::kHeadBits || required > szx::Type<T>::kBits) good = coded = false;
-    median = LoadBe<T>(block + 1);
-    const unsigned char* from = block + S::kHeadBytes + sub * (S::kRowValues / 4);
-#pragma unroll
-    for (uint32_t b = 0; b < S::kRowValues / 4; ++b) {
-      if (kWhole || 4 * b < valid)
-        codes[b / 4] |= static_cast<uint32_t>(from[b]) << (24 - 8 * (b % 4));
+    // Big-endian, behind the required length.
+    const uint32_t middle = LoadSharedAnywhere(block + 4);
+    if constexpr (sizeof(T) == 4) {
+      median = FromBits(SwapBytes(__funnelshift_r(front, middle, 8)));
+    } else {
+      const uint32_t high = SwapBytes(__funnelshift_r(front, middle, 8));
+      const uint32_t low = SwapBytes(LoadSharedAnywhere(block + 5));
+      median = FromBits(static_cast<Bits>(high) << 32 | low);
     }
+    const uint32_t from = block + S::kHeadBytes + sub * (S::kRowValues / 4);
+#pragma unroll
+    for (uint32_t w = 0; w < kCodeWords; ++w)
+      codes[w] = SwapBytes(LoadSharedAnywhere(from + 4 * w));
   }
   if (!coded) required = S::kBits;
   const uint32_t kept = (required + 7) / 8;
   uint32_t stored = 0;
+  uint32_t first_stored = 0;  // by the values of the first word
 #pragma unroll
   for (uint32_t w = 0; w < kCodeWords; ++w) {
     masks[w] = kWhole ? kAllLanes : PairMask(valid, w);
     if (coded) stored += StoredBytes(codes[w], masks[w], kept);
+    if (w == 0) first_stored = stored;
   }
   // Where the lane's bytes start: behind those of the lanes before it in the block.
   uint32_t sum = stored;
@@ -340,27 +383,29 @@ __device__ __forceinline__ bool DecodeRegion(unsigned char* area, const Sent<T>&
   if (coded) {
 #pragma unroll
     for (uint32_t j = 0; j < 3; ++j) {
-      uint32_t offset = 0;
-      bool found = false;
-#pragma unroll
-      for (uint32_t w = 0; w < kCodeWords; ++w) {
-        const uint32_t high = codes[w] >> 1 & 0x55555555u;
-        const uint32_t low = codes[w] & 0x55555555u;
-        // The values whose code is at most j, as single bits.
-        const uint32_t having = (j == 0   ? ~(high | low)
-                                 : j == 1 ? ~high
-                                          : ~(high & low)) &
-                                0x55555555u & masks[w];
-        if (having != 0) {
-          const uint32_t earlier = ~((having & -having) * 4 - 1);  // bit pairs above the lowest one
-          uint32_t place = StoredBytes(codes[w], masks[w] & earlier, kept);
-          if (w > 0) place += StoredBytes(codes[0], masks[0], kept);
-          offset = place;
-          found = true;
+      // The values whose code is at most j, as single bits; the last word that has any.
+      const auto having_of = [&](uint32_t w) {
+        const uint32_t high = codes[w] >> 1;
+        const uint32_t not_having = j == 0 ? high | codes[w] : j == 1 ? high : high & codes[w];
+        return ~not_having & 0x55555555u & masks[w];
+      };
+      uint32_t word = codes[kCodeWords - 1];
+      uint32_t mask = masks[kCodeWords - 1];
+      uint32_t having = having_of(kCodeWords - 1);
+      uint32_t place = 0;
+      if constexpr (kCodeWords == 2) {
+        place = first_stored;
+        if (having == 0) {
+          having = having_of(0);
+          word = codes[0];
+          mask = masks[0];
+          place = 0;
         }
       }
-      if (found && j < kept) {
-        shared_bytes |= static_cast<uint32_t>(area[at + offset + kept - 1 - j]) << (24 - 8 * j);
+      if (having != 0 && j < kept) {
+        const uint32_t earlier = ~((having & -having) * 4 - 1);  // bit pairs above the lowest one
+        place += StoredBytes(word, mask & earlier, kept);
+        shared_bytes |= static_cast<uint32_t>(area[at + place + kept - 1 - j]) << (24 - 8 * j);
         shared_mask |= 0xff000000u >> (8 * j);
       }
     }
@@ -383,7 +428,7 @@ __device__ __forceinline__ bool DecodeRegion(unsigned char* area, const Sent<T>&
     const bool exact = required == S::kBits && median == T(0);
     Bits word = static_cast<Bits>(shared_bytes) << (S::kBits - 32) >> (S::kBits - 8 * kept);
     const uint32_t lengths = StoredBits(kept);
-    StreamReader reader(area, at);
+    StreamReader reader(SharedAddress(area) + at);
 #pragma unroll
     for (uint32_t i = 0; i < S::kRowValues; ++i) {
       uint32_t n = LengthOf(lengths, codes[i / 16], i % 16);
@@ -437,7 +482,7 @@ __device__ __noinline__ bool DecodeAnySize(const DecompressArgs& args, const Szx
 }
 
 template <class T, bool kAligned>
-__global__ void __launch_bounds__(32 * kDecodeWarps, 4) DecodeKernel(const DecompressArgs args) {
+__global__ void __launch_bounds__(32 * kDecodeWarps, 5) DecodeKernel(const DecompressArgs args) {
   using S = SzxTile<T>;
   extern __shared__ __align__(16) unsigned char buffers[];
   __shared__ SzxParts parts;

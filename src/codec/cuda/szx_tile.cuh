@@ -86,7 +86,11 @@ __device__ __forceinline__ uint32_t StoredBits(uint32_t kept) {
 
 // The stored bits of value `i` of a code word.
 __device__ __forceinline__ uint32_t LengthOf(uint32_t lengths, uint32_t codes, uint32_t i) {
-  return __byte_perm(lengths, 0, (codes >> (30 - 2 * i) & 3u) | 0x4440u);
+  uint32_t length;
+  asm("{ .reg .b32 t; lop3.b32 t, %2, 3, %3, 0xea; prmt.b32 %0, %1, 0, t; }"  // (a & 3) | c
+      : "=r"(length)
+      : "r"(lengths), "r"(codes >> (30 - 2 * i)), "r"(0x4440u));
+  return length;
 }
 
 // Elements of a 16-byte piece as bits.

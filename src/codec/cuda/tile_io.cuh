@@ -36,27 +36,28 @@ __device__ __forceinline__ void WaitCopies() {
 #endif
 }
 
-// Where LoadBytes puts the first byte: the source's place in its word, so that whole words can travel.
+// Where LoadBytes puts the first byte: the source's place in its 16 bytes, so that whole pieces can travel.
 __device__ __forceinline__ uint32_t LoadOffset(const unsigned char* from) {
-  return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from)) & 3u;
+  return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from)) & 15u;
 }
 
-// Starts copying `size` bytes to shared + LoadOffset(from); `shared` is 4-byte aligned. Complete after WaitCopies and a
+// Starts copying `size` bytes to shared + LoadOffset(from); `shared` is 16-byte aligned. Complete after WaitCopies and a
 // barrier of the warp.
 __device__ __forceinline__ void LoadBytes(unsigned char* shared, const unsigned char* from, uint32_t size) {
   const uint32_t lane = threadIdx.x % 32;
   const uint32_t offset = LoadOffset(from);
   const uint32_t end = offset + size;
-  const uint32_t first_word = (offset + 3) / 4;
-  const uint32_t last_word = end / 4;
-  if (first_word >= last_word) {
+  const uint32_t first = (offset + 15) / 16;
+  const uint32_t last = end / 16;
+  if (first >= last) {
     for (uint32_t i = lane; i < size; i += 32) shared[offset + i] = from[i];
     return;
   }
   const unsigned char* base = from - offset;
-  for (uint32_t w = first_word + lane; w < last_word; w += 32) CopyAsync<4>(shared + 4 * w, base + 4 * w);
-  if (lane < 4 && offset + lane < 4 * first_word) shared[offset + lane] = from[lane];
-  if (lane < end - 4 * last_word) shared[4 * last_word + lane] = base[4 * last_word + lane];
+  for (uint32_t piece = first + lane; piece < last; piece += 32) CopyAsync<16>(shared + 16 * piece, base + 16 * piece);
+  // The ends: bytes before the first piece by the lower lanes, behind the last one by the upper ones.
+  const uint32_t at = lane < 16 ? lane : 16 * last + lane - 16;
+  if (lane < 16 ? at >= offset && at < 16 * first : at < end) shared[at] = base[at];
 }
 
 // Copies `size` bytes from 4-byte aligned shared memory to any place; the words behind the last byte may be read.
@@ -66,6 +67,7 @@ __device__ __forceinline__ void StoreBytes(unsigned char* to, const unsigned cha
   if (head == 0) {
     const uint32_t* words = reinterpret_cast<const uint32_t*>(shared);
     uint32_t* out = reinterpret_cast<uint32_t*>(to);
+#pragma unroll 4
     for (uint32_t w = lane; w < size / 4; w += 32) out[w] = words[w];
     if (lane < (size & 3u)) to[(size & ~3u) + lane] = shared[(size & ~3u) + lane];
     return;
@@ -78,6 +80,7 @@ __device__ __forceinline__ void StoreBytes(unsigned char* to, const unsigned cha
   const uint32_t* words = reinterpret_cast<const uint32_t*>(shared);
   uint32_t* out = reinterpret_cast<uint32_t*>(to + head);
   const uint32_t whole = (size - head) / 4;
+#pragma unroll 4
   for (uint32_t w = lane; w < whole; w += 32) out[w] = __funnelshift_r(words[w], words[w + 1], 8 * head);
   const uint32_t done = head + 4 * whole;
   if (lane < size - done) to[done + lane] = shared[done + lane];

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,7 +69,8 @@ Result<field::Field> LoadInput(const std::string& input, const std::string& dtyp
 container::Dims ToDims(const field::Dims& dims);
 field::Dims FromDims(const container::Dims& dims);
 ConstArray ArrayOfField(const field::Field& field);
-Result<void> CheckDevice(std::string_view device);
+// Who codes on `device`: nothing for "cpu". Fails where this build or this machine lacks it.
+Result<std::unique_ptr<container::PayloadCodec>> OpenDevice(std::string_view device);
 // kCancelled once the user has asked to stop (SIGINT, SIGTERM); nothing half-written stays then.
 Result<void> CheckStop();
 void WatchStopSignals();

@@ -66,9 +66,10 @@ Result<void> WriteBytes(const std::string& path, std::span<const std::byte> byte
 }  // namespace
 
 Result<ExitCode> RunCompress(const CompressArgs& args) {
-  SZARENA_TRY_VOID(CheckDevice(args.device));
-  SZARENA_TRY(const auto options, ReadOptions(args));
+  SZARENA_TRY(const auto device, OpenDevice(args.device));
+  SZARENA_TRY(auto options, ReadOptions(args));
   SZARENA_TRY(const auto input, LoadInput(args.input, args.dtype, args.dims));
+  options.device = device.get();
   const ConstArray values = ArrayOfField(input);
   SZARENA_TRY(const auto max_size, container::MaxSize(values.count, values.dtype, options));
   SZARENA_TRY(const auto memory, field::Pages::Allocate(max_size));

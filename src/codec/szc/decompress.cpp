@@ -8,7 +8,7 @@
 namespace szarena::codec::szc {
 
 Result<ExitCode> RunDecompress(const DecompressArgs& args) {
-  SZARENA_TRY_VOID(CheckDevice(args.device));
+  SZARENA_TRY(const auto device, OpenDevice(args.device));
   SZARENA_TRY(const auto pages, field::Pages::MapFile(args.input));
   const std::span<const std::byte> file(pages.data(), pages.size());
   const auto header = container::ReadHeader(file, file.size());
@@ -18,7 +18,7 @@ Result<ExitCode> RunDecompress(const DecompressArgs& args) {
                                                   FromDims(header->dims)));
   ShowStage("decompressing", args.input, output.size_bytes());
   const MutableArray values{output.mutable_bytes().data(), output.size(), header->dtype};
-  const auto status = container::Decompress(file, values, args.threads);
+  const auto status = container::Decompress(file, values, args.threads, device.get());
   if (!status) return WithContext(status.error(), fmt::format("decompressing '{}'", args.input));
   SZARENA_TRY_VOID(CheckStop());
   ShowStage("writing", args.output, output.size_bytes());

@@ -8,6 +8,9 @@
 #include <filesystem>
 
 #include "codec/szc/commands.h"
+#if SZARENA_HAVE_CUDA
+#include "codec/cuda/payload_codec.h"
+#endif
 #include "field/spec.h"
 #include "term/progress.h"
 #include "term/style.h"
@@ -89,10 +92,17 @@ ConstArray ArrayOfField(const field::Field& field) {
           field.dtype() == field::DType::kF32 ? DType::kF32 : DType::kF64};
 }
 
-Result<void> CheckDevice(std::string_view device) {
-  if (device == "cpu") return {};
+Result<std::unique_ptr<container::PayloadCodec>> OpenDevice(std::string_view device) {
+  if (device == "cpu") return nullptr;
   if (device == "cuda") {
-    return Fail(ErrorCode::kUnavailable, "this build of szc has no CUDA codecs: use --device cpu");
+#if SZARENA_HAVE_CUDA
+    auto opened = cuda::OpenPayloadCodec();
+    if (!opened) return WithContext(opened.error(), "--device cuda (--device cpu works anywhere)");
+    return opened;
+#else
+    return Fail(ErrorCode::kUnavailable,
+                "this build of szc has no CUDA codecs: use --device cpu, or build where there is nvcc");
+#endif
   }
   return Fail(ErrorCode::kInvalidArgument,
               fmt::format("device is '{}', expected 'cpu' or 'cuda'", device));

@@ -12,7 +12,9 @@
 
 namespace szarena::codec::cuda {
 
-inline void MustSucceed(cudaError_t error) { ASSERT_EQ(error, cudaSuccess) << cudaGetErrorString(error); }
+inline void MustSucceed(cudaError_t error) {
+  ASSERT_EQ(error, cudaSuccess) << cudaGetErrorString(error);
+}
 
 class GuardedBuffer {
  public:
@@ -21,7 +23,8 @@ class GuardedBuffer {
   static constexpr unsigned char kPoison = 0xCD;
 
   // `size` usable bytes that start `misalignment` bytes behind a 256-byte boundary.
-  explicit GuardedBuffer(size_t size, size_t misalignment = 0) : size_(size), start_(kGuard + misalignment) {
+  explicit GuardedBuffer(size_t size, size_t misalignment = 0)
+      : size_(size), start_(kGuard + misalignment) {
     MustSucceed(cudaMalloc(&base_, start_ + size + kGuard));
     MustSucceed(cudaMemset(base_, kGuardByte, start_ + size + kGuard));
     MustSucceed(cudaMemset(base_ + start_, kPoison, size));
@@ -33,7 +36,9 @@ class GuardedBuffer {
   unsigned char* data() const { return base_ + start_; }
   size_t size() const { return size_; }
 
-  void Upload(const void* from, size_t size) { MustSucceed(cudaMemcpy(data(), from, size, cudaMemcpyHostToDevice)); }
+  void Upload(const void* from, size_t size) {
+    MustSucceed(cudaMemcpy(data(), from, size, cudaMemcpyHostToDevice));
+  }
   std::vector<std::byte> Download(size_t size) const {
     std::vector<std::byte> bytes(size);
     if (size > 0) MustSucceed(cudaMemcpy(bytes.data(), data(), size, cudaMemcpyDeviceToHost));
