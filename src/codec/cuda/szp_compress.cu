@@ -209,39 +209,6 @@ __device__ __forceinline__ void MoveRawRows(unsigned char* region, uint32_t raw_
   }
 }
 
-// A few raw rows in registers, a value a lane, while the blocks around them are written.
-template <class T>
-struct HeldRows {
-  static constexpr uint32_t kMost = 2;
-  T values[kMost];
-
-  __device__ __forceinline__ void Take(const unsigned char* region, uint32_t raw_lanes, uint32_t valid) {
-    const uint32_t lane = threadIdx.x % 32;
-#pragma unroll
-    for (uint32_t k = 0; k < kMost; ++k) {
-      const uint32_t row = raw_lanes != 0 ? __ffs(raw_lanes) - 1 : 0;
-      raw_lanes &= raw_lanes - 1;
-      const uint32_t row_valid = __shfl_sync(kAllLanes, valid, row);
-      const T value = *reinterpret_cast<const T*>(region + row * Tile<T>::kRowStride + lane * sizeof(T));
-      values[k] = lane < row_valid ? value : T(0);
-    }
-  }
-  __device__ __forceinline__ void Put(unsigned char* region, uint32_t raw_lanes, uint32_t offset) const {
-    const uint32_t lane = threadIdx.x % 32;
-#pragma unroll
-    for (uint32_t k = 0; k < kMost; ++k) {
-      const uint32_t row = raw_lanes != 0 ? __ffs(raw_lanes) - 1 : 0;
-      unsigned char* to = region + __shfl_sync(kAllLanes, offset, row) + lane * sizeof(T);
-      if (raw_lanes != 0) {
-        const unsigned char* from = reinterpret_cast<const unsigned char*>(&values[k]);
-#pragma unroll
-        for (uint32_t b = 0; b < sizeof(T); ++b) to[b] = from[b];
-      }
-      raw_lanes &= raw_lanes - 1;
-    }
-  }
-};
-
 // Encodes a loaded region in place: afterwards its payload lies at the region's start. Returns its size.
 template <class T, szp::Mode mode>
 __device__ __forceinline__ uint32_t EncodeRegion(unsigned char* region, const CompressArgs& args, Bound bound, uint64_t first_block) {
@@ -282,14 +249,11 @@ __device__ __forceinline__ uint32_t EncodeRegion(unsigned char* region, const Co
   const uint32_t region_rate = WarpMax(coded.rate);
   if (block < args.rate_bytes) args.payload[block] = static_cast<unsigned char>(coded.rate_byte);
   __syncwarp();  // from here on all rows are in registers, except raw ones
+  MoveRawRows<T>(region, raw_lanes, offset, valid);
   if constexpr (mode == szp::Mode::kOutlier) {
-    if (__popc(raw_lanes) > static_cast<int>(HeldRows<T>::kMost)) {
-      MoveRawRows<T>(region, raw_lanes, offset, valid);
+    if (raw_lanes != 0) {
       WriteBlock<ByteWriter>(region, offset, coded, magnitudes, region_rate);
     } else {
-      HeldRows<T> held;
-      if (raw_lanes != 0) held.Take(region, raw_lanes, valid);
-      __syncwarp();
       uint32_t* words = reinterpret_cast<uint32_t*>(region);
       if (coded.size > 0) {
         const uint32_t end = offset + coded.size;
@@ -298,13 +262,8 @@ __device__ __forceinline__ uint32_t EncodeRegion(unsigned char* region, const Co
       }
       __syncwarp();
       WriteBlock<PackedWriter>(region, offset, coded, magnitudes, region_rate);
-      if (raw_lanes != 0) {
-        __syncwarp();
-        held.Put(region, raw_lanes, offset);
-      }
     }
   } else {
-    MoveRawRows<T>(region, raw_lanes, offset, valid);
     WriteBlock<WordWriter>(region, offset, coded, magnitudes, region_rate);
   }
   __syncwarp();
