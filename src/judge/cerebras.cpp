@@ -21,6 +21,7 @@
 #include "judge/random.h"
 #include "judge/records.h"
 #include "judge/split.h"
+#include "target/cerebras/sdk.h"
 #include "target/cerebras/wafer.h"
 
 namespace szarena::judge {
@@ -34,6 +35,8 @@ using target::cerebras::Geometry;
 using target::cerebras::JobAnswer;
 using target::cerebras::Launch;
 using target::cerebras::LaunchResult;
+using target::cerebras::SdkProgram;
+using target::cerebras::SdkTools;
 using Variant = WaferOptions::Variant;
 
 // Everything but the timed run happens on at most so many PEs a side; more would prove nothing
@@ -63,6 +66,12 @@ constexpr double kLinkBytesPerSecond = 1.2e12 / 8;
 constexpr double kOnePeShare = 0.9;  // of all work: then the others do not count
 constexpr double kScalarsPerOperation =
     16;  // a copying loop takes some six instructions an element, a scalar compressor hundreds
+// The vendor's simulator is slow, and each of its runs is a process: few cases, small ones.
+constexpr int kSdkSide = 4;
+constexpr uint64_t kSdkPublicElements = 4096;
+constexpr uint64_t kSdkHiddenElements = 1024;
+constexpr size_t kSdkHiddenCases = 8;
+constexpr milliseconds kSdkTimeout{600000};
 constexpr size_t kDiagnosisBytes = 3000;
 
 struct Program {
@@ -90,22 +99,34 @@ std::string FirstLine(const std::string& text) { return text.substr(0, text.find
 class CerebrasPlatform final : public Platform {
  public:
   CerebrasPlatform(const EvaluateOptions& options, const sandbox::Sandbox& sandbox, Variant variant,
-                   int threads)
+                   std::optional<SdkTools> sdk, int threads)
       : options_(options),
         sandbox_(sandbox),
         threads_(threads),
         variant_(variant),
+        sdk_(std::move(sdk)),
         task_(options.task) {
     // One type, one mode.
     task_.dtypes = {SZARENA_F32};
     task_.modes.resize(1);
     std::erase_if(task_.public_fields,
                   [&](const FieldCase& field) { return field.mode != task_.modes.front(); });
+    if (sdk_) {
+      // One bound a field.
+      std::vector<FieldCase> fields;
+      for (const FieldCase& field : task_.public_fields) {
+        if (std::none_of(fields.begin(), fields.end(),
+                         [&](const FieldCase& f) { return f.field == field.field; }))
+          fields.push_back(field);
+      }
+      task_.public_fields = std::move(fields);
+    }
     std::erase_if(task_.timed_fields,
                   [&](const FieldCase& field) { return field.mode != task_.modes.front(); });
     const bytecode::Arch arch = options.wafer.wse3 ? bytecode::Arch::kWse3 : bytecode::Arch::kWse2;
     const WaferOptions& wafer = options.wafer;
-    programs_ = {{{arch, std::min(wafer.width, kCheckSide), std::min(wafer.height, kCheckSide)},
+    const int side = sdk_ ? kSdkSide : kCheckSide;
+    programs_ = {{{arch, std::min(wafer.width, side), std::min(wafer.height, side)},
                   kCheckElemsPerPe,
                   kChunkBlocks},
                  {{arch, kOtherWidth, kOtherHeight}, kOtherElemsPerPe, kOtherChunkBlocks, 5, 3}};
@@ -126,6 +147,12 @@ class CerebrasPlatform final : public Platform {
     return task_.compressor ? program.max_elems + program.max_elems / 16 + 64
                             : 2 * program.max_elems + 64;
   }
+  uint64_t PublicElements() const {
+    return sdk_ ? kSdkPublicElements : streaming() ? kStreamedPublicElements : kPublicElements;
+  }
+  uint64_t HiddenElements() const {
+    return sdk_ ? kSdkHiddenElements : streaming() ? kStreamedHiddenElements : kHiddenElements;
+  }
   uint64_t Capacity(const Program& program) const {
     return streaming() ? uint64_t{1} << 24 : uint64_t{program.pes()} * program.max_elems;
   }
@@ -137,6 +164,10 @@ class CerebrasPlatform final : public Platform {
   Result<Launch> EmptyLaunch(CallKind kind, const Split& split, szarena_problem problem,
                              const Program& program) const;
   Result<Launch> MakeLaunch(CallKind kind, const Call& call, const Program& program) const;
+  // The same through the SDK's command lines.
+  Result<Built> BuildWithSdk(const target::Candidate& candidate);
+  Result<RunReport> RunWithSdk(CallKind kind, std::vector<Call>& calls);
+  Result<Measurement> MeasureWithSdk();
   // What came back, as payload or elements; or what is wrong with it.
   Result<Bytes> Convert(CallKind kind, const Call& call, const LaunchResult& result) const;
   std::optional<Finding> FindingOf(CallKind kind, const LaunchResult& result) const;
@@ -168,12 +199,14 @@ class CerebrasPlatform final : public Platform {
   const sandbox::Sandbox& sandbox_;
   int threads_;
   Variant variant_;
+  std::optional<SdkTools> sdk_;  // instead of our toolchain
   TaskSpec task_;
   int clock_mhz_ = 0;
   std::vector<Program> programs_;
   std::vector<std::string> images_;
   target::Candidate candidate_;
   CompileResult compiled_;  // of the first geometry
+  std::vector<SdkProgram> sdk_programs_;
   // Of each direction: the timed launch, or the largest that was run.
   struct Kept {
     JobAnswer answer;
@@ -229,7 +262,7 @@ void CerebrasPlatform::Deal(Case& item, uint32_t index, uint64_t most, Random* r
   }
   const uint64_t least = std::max<uint64_t>(1, (n + program.pes() - 1) / program.pes());
   uint64_t chunk = std::min<uint64_t>(
-      program.max_elems, RoundUp(std::max(least, kPublicElements / program.pes()), 128));
+      program.max_elems, RoundUp(std::max(least, PublicElements() / program.pes()), 128));
   if (random != nullptr) {
     // Anything that fits; odd more often than not.
     chunk =
@@ -242,16 +275,17 @@ void CerebrasPlatform::Deal(Case& item, uint32_t index, uint64_t most, Random* r
 Result<std::vector<Case>> CerebrasPlatform::Cases(std::optional<uint64_t> hidden_seed) {
   SZARENA_TRY(std::vector<Case> cases, PublicCases(task_, threads_));
   std::erase_if(cases, [](const Case& item) { return item.problem.dtype != SZARENA_F32; });
-  for (Case& item : cases)
-    Deal(item, 0, streaming() ? kStreamedPublicElements : kPublicElements, nullptr);
+  for (Case& item : cases) Deal(item, 0, PublicElements(), nullptr);
   if (!hidden_seed) return cases;
   SZARENA_TRY(std::vector<Case> hidden, HiddenCases(task_, *hidden_seed, threads_));
   Random random(Mix64(*hidden_seed ^ 0x77616665));
+  if (sdk_) {
+    for (size_t i = hidden.size(); i > 1; --i) std::swap(hidden[i - 1], hidden[random.Below(i)]);
+    hidden.resize(std::min(hidden.size(), kSdkHiddenCases));
+  }
   for (size_t i = 0; i < hidden.size(); ++i) {
     const auto index = static_cast<uint32_t>(random.Below(2));
-    Deal(hidden[i], index,
-         ((streaming() ? kStreamedHiddenElements : kHiddenElements) + random.Below(512)) | 1,
-         &random);
+    Deal(hidden[i], index, (HiddenElements() + random.Below(512)) | 1, &random);
     cases.push_back(std::move(hidden[i]));
   }
   return cases;
@@ -261,6 +295,7 @@ Result<std::vector<Case>> CerebrasPlatform::Cases(std::optional<uint64_t> hidden
 Result<Built> CerebrasPlatform::Build(const target::Candidate& candidate) {
   Built built;
   candidate_ = candidate;
+  if (sdk_) return BuildWithSdk(candidate);
   images_.clear();
   for (const Program& program : programs_) {
     SZARENA_TRY(
@@ -280,6 +315,23 @@ Result<Built> CerebrasPlatform::Build(const target::Candidate& candidate) {
                               VariantName(variant_), programs_[0].geometry.width,
                               programs_[0].geometry.height, options_.wafer.wse3 ? "wse3" : "wse2",
                               compiled_.memory_bytes, bytecode::kSramBytes);
+  return built;
+}
+
+Result<Built> CerebrasPlatform::BuildWithSdk(const target::Candidate& candidate) {
+  Built built;
+  for (const Program& program : programs_) {
+    SZARENA_TRY(SdkProgram compiled, target::cerebras::CompileWithSdk(
+                                         *sdk_, candidate, program.geometry, ParamsOf(program)));
+    built.log = Printable(compiled.log, 8000, Lines::kAny);
+    built.reason = compiled.reason;
+    if (!compiled.ok) return built;
+    sdk_programs_.push_back(std::move(compiled));
+  }
+  built.ok = true;
+  built.summary =
+      fmt::format("resident, {} x {} PEs, by the SDK at {}", programs_[0].geometry.width,
+                  programs_[0].geometry.height, sdk_->cslc);
   return built;
 }
 
@@ -424,6 +476,7 @@ std::optional<Finding> CerebrasPlatform::FindingOf(CallKind kind,
 
 Result<RunReport> CerebrasPlatform::Run(CallKind kind, std::vector<Call>& calls,
                                         milliseconds call_timeout) {
+  if (sdk_) return RunWithSdk(kind, calls);
   RunReport report;
   std::vector<Launch> launches;
   for (const Call& call : calls) {
@@ -500,6 +553,31 @@ Result<RunReport> CerebrasPlatform::Run(CallKind kind, std::vector<Call>& calls,
       }
       call.got = std::move(first);
     }
+  }
+  return report;
+}
+
+Result<RunReport> CerebrasPlatform::RunWithSdk(CallKind kind, std::vector<Call>& calls) {
+  RunReport report;
+  for (Call& call : calls) {
+    const Program& program = programs_[call.split.program];
+    const std::string where = " (" + call.name + ")";
+    SZARENA_TRY(Launch launch, MakeLaunch(kind, call, program));
+    launch.poison_seed = DrawSecretSeed();
+    SZARENA_TRY(const LaunchResult result,
+                target::cerebras::LaunchWithSdk(*sdk_, sdk_programs_[call.split.program],
+                                                program.geometry, launch, kSdkTimeout));
+    if (const auto finding = FindingOf(kind, result)) {
+      report.findings.push_back({finding->stage, finding->detail + where});
+      if (finding->stage <= Stage::kFinished) return report;
+      continue;
+    }
+    Result<Bytes> got = Convert(kind, call, result);
+    if (got)
+      call.got = *std::move(got);
+    else
+      report.findings.push_back(
+          {Stage::kOutputProduced, NameOf(kind) + ": " + got.error().message + where});
   }
   return report;
 }
@@ -735,7 +813,42 @@ Result<std::vector<double>> CerebrasPlatform::TimeDirection(CallKind kind, const
   return seconds;
 }
 
+// The timed data are checked like all others; there is no clock to read.
+Result<Measurement> CerebrasPlatform::MeasureWithSdk() {
+  Measurement out;
+  Timed timed;
+  timed.program = programs_[0];
+  TaskSpec task = task_;
+  task.timed_elements = kSdkPublicElements;
+  SZARENA_TRY(const TimedData data, TimedData::Load(task, threads_));
+  timed.problem = data.problem();
+  timed.split =
+      MakeSplit(0, RoundUp((kSdkPublicElements + timed.program.pes() - 1) / timed.program.pes(),
+                           std::max<uint32_t>(task_.block_size, 1)));
+  Bytes input(InputBytes(task_, timed.problem));
+  data.Fill(DrawSecretSeed(), input);
+  SZARENA_TRY(Bytes reference, SplitForward(task_, timed.problem, timed.split, input));
+  timed.inputs.push_back(std::move(input));
+  timed.references.push_back(std::move(reference));
+  for (const CallKind kind : {CallKind::kForward, CallKind::kBackward}) {
+    if (kind == CallKind::kBackward && !task_.has_backward) continue;
+    const Call call = timed.Calls(kind).front();
+    SZARENA_TRY(const Launch launch, MakeLaunch(kind, call, timed.program));
+    SZARENA_TRY(const LaunchResult result,
+                target::cerebras::LaunchWithSdk(*sdk_, sdk_programs_[0], timed.program.geometry,
+                                                launch, kSdkTimeout));
+    if (const auto fault = VerifyTimed(kind, call, result, timed, 0)) {
+      out.fault = "in a timed run: " + *fault;
+      return out;
+    }
+  }
+  out.detail = "outputs verified; cycles, traps, guards and memory are not available with the SDK";
+  out.measured_field = fmt::format("{}; {} elements", data.name(), timed.problem.n);
+  return out;
+}
+
 Result<Measurement> CerebrasPlatform::Measure(const std::optional<std::string>& baseline) {
+  if (sdk_) return MeasureWithSdk();
   Measurement out;
   Timed timed;
   timed.program = TimedProgram();
@@ -861,17 +974,21 @@ Result<std::unique_ptr<Platform>> MakeCerebrasPlatform(const EvaluateOptions& op
                                                        const target::Candidate& candidate,
                                                        int threads) {
   const Variant variant = VariantOf(options.wafer.variant, candidate);
+  std::optional<SdkTools> sdk;
   if (options.wafer.toolchain == WaferOptions::Toolchain::kSdk) {
-    return Fail(ErrorCode::kUnavailable,
-                "--toolchain sdk: the Cerebras SDK (its cslc and cs_python in PATH) was not found "
-                "on this machine");
+    SZARENA_TRY(sdk, target::cerebras::FindSdk());
+    if (variant != Variant::kResident) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "--toolchain sdk has the resident variant only: the SDK's runtime has no streams "
+                  "over the rectangle's edge");
+    }
   }
   if (variant == Variant::kFreeHost) return MakeFreeHostPlatform(options, sandbox, threads);
   if (variant == Variant::kStreaming && !options.task.compressor) {
     return Fail(ErrorCode::kInvalidArgument,
                 "task '" + options.task.name + "' has the resident variant only");
   }
-  return std::make_unique<CerebrasPlatform>(options, sandbox, variant, threads);
+  return std::make_unique<CerebrasPlatform>(options, sandbox, variant, std::move(sdk), threads);
 }
 
 }  // namespace szarena::judge

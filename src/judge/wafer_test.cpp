@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -210,6 +211,63 @@ TEST(Wafer, StreamsInAnyOrderOfBlocksAndNoneTwice) {
   const Verdict verdict = Judge(Options(twice.path()));
   ASSERT_EQ(verdict.Failed(), Stage::kOutputProduced) << verdict.feedback;
   EXPECT_THAT(verdict.at(Stage::kOutputProduced).detail, HasSubstr("a second time"));
+}
+
+// The SDK's place is taken by our own programs, which have the same command lines, in a folder of
+// their own.
+class WithSdk : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"cslc", "cs_python"}) {
+      if (!fs::exists(std::string(SZARENA_BIN_DIR) + "/" + name))
+        GTEST_SKIP() << name << " is not built";
+    }
+    before_ = getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
+  }
+  void TearDown() override {
+    if (!before_.empty()) setenv("PATH", before_.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  }
+  static void SetPath(const std::string& path) {
+    setenv("PATH", path.c_str(), 1);
+  }  // NOLINT(concurrency-mt-unsafe)
+  std::string before_;
+};
+
+TEST_F(WithSdk, ResidentProgramsAreJudgedThroughItsCommandLines) {
+  const auto sdk = os::TempDir::Create("szarena-sdk-test-");
+  ASSERT_TRUE(sdk);
+  fs::create_directory(sdk->path() + "/bin");
+  for (const char* name : {"cslc", "cs_python"}) {
+    std::ofstream script(sdk->path() + "/bin/" + name);
+    script << "#!/bin/sh\nexec " << SZARENA_BIN_DIR << "/" << name << " \"$@\"\n";
+    script.close();
+    fs::permissions(sdk->path() + "/bin/" + name, fs::perms::owner_all);
+  }
+  SetPath(sdk->path() + "/bin:" + before_);
+  EvaluateOptions options = Options(kFolder + "/right_scalar");
+  options.wafer.toolchain = WaferOptions::Toolchain::kSdk;
+  const Verdict right = Judge(options);
+  EXPECT_TRUE(right.ranked()) << right.feedback;
+  ASSERT_TRUE(right.wafer);
+  EXPECT_EQ(right.wafer->toolchain, "sdk");
+  EXPECT_FALSE(right.wafer->directions[0]);
+  EXPECT_FALSE(right.directions[0].candidate);
+  options.candidate = kFolder + "/stores_everything_raw";
+  EXPECT_EQ(Judge(options).Failed(), Stage::kRatioOk);
+  options.candidate = kFolder + "/does_not_compile";
+  EXPECT_EQ(Judge(options).Failed(), Stage::kBuilt);
+  options.candidate = kFolder + "/right_streaming";
+  EXPECT_EQ(Evaluate(options).error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST_F(WithSdk, WithoutItTheEnvironmentLacksSomething) {
+  SetPath("/nowhere");
+  EvaluateOptions options = Options(kFolder + "/right_scalar");
+  options.wafer.toolchain = WaferOptions::Toolchain::kSdk;
+  const auto evaluation = Evaluate(options);
+  ASSERT_FALSE(evaluation);
+  EXPECT_EQ(evaluation.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(evaluation.error().message, HasSubstr("SDK"));
 }
 
 TEST(Wafer, MissingTargetsAndFolders) {

@@ -25,6 +25,7 @@
 #include "fabric/model/trap.h"
 #include "fabric/sim/fabric.h"
 #include "target/cerebras/job.h"
+#include "target/cerebras/poison.h"
 
 namespace szarena::target::cerebras {
 namespace {
@@ -92,14 +93,6 @@ int Compile(const std::vector<std::string>& arguments) {
 }
 
 // ---------------------------------------------------------------- run
-uint32_t PoisonWord(const JobCall& call, uint64_t index) {
-  uint64_t x = call.poison_seed + index * 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  const auto word = static_cast<uint32_t>(x >> 32);
-  return call.poison_inverted != 0 ? ~word : word;
-}
-
 class Run {
  public:
   Run(std::shared_ptr<const bytecode::Program> program, const Job& job, const JobCall& call,
@@ -138,10 +131,6 @@ class Run {
     if (offset % 4 != 0 || offset > input_.size() || count > (input_.size() - offset) / 4)
       Die("a job reaches outside of its memory");
     return {reinterpret_cast<const uint32_t*>(input_.data() + offset), count};
-  }
-  // More than any count.
-  uint32_t CountPoison(uint32_t pe) const {
-    return PoisonWord(call_, uint64_t{pe} << 32) | 0x80000000u;
   }
   fabric::Rect All() const { return {0, 0, program_->width, program_->height}; }
   uint32_t Pes() const {
@@ -253,7 +242,7 @@ class Run {
     // Output first: a program may let it share memory with the input.
     {
       std::vector<uint32_t> poison(size_t{Pes()} * call_.out_capacity);
-      for (size_t i = 0; i < poison.size(); ++i) poison[i] = PoisonWord(call_, ~i);
+      for (size_t i = 0; i < poison.size(); ++i) poison[i] = poison_.Word(~i);
       SZARENA_TRY_VOID(CopyIn(out, call_.out_capacity, std::move(poison)));
       answer_.bytes_in = 0;  // no part of the work
     }
@@ -268,14 +257,14 @@ class Run {
         uint32_t* to = data.data() + pe * call_.in_capacity;
         std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(at), counts[pe], to);
         for (uint64_t k = counts[pe]; k < call_.in_capacity; ++k)
-          to[k] = PoisonWord(call_, pe * call_.in_capacity + k);
+          to[k] = poison_.Word(pe * call_.in_capacity + k);
         at += counts[pe];
       }
       SZARENA_TRY_VOID(CopyIn(in, call_.in_capacity, std::move(data)));
     }
     if (forward) {
       std::vector<uint32_t> poison(Pes());
-      for (uint32_t pe = 0; pe < Pes(); ++pe) poison[pe] = CountPoison(pe);
+      for (uint32_t pe = 0; pe < Pes(); ++pe) poison[pe] = poison_.Count(pe);
       SZARENA_TRY_VOID(CopyIn(count_id, 1, std::move(poison)));
       answer_.bytes_in -= uint64_t{Pes()} * 4;
     } else {
@@ -303,7 +292,7 @@ class Run {
         const uint32_t x = pe % static_cast<uint32_t>(program_->width);
         const uint32_t y = pe / static_cast<uint32_t>(program_->width);
         Put(answer_.message,
-            got_counts[pe] == CountPoison(pe)
+            got_counts[pe] == poison_.Count(pe)
                 ? fmt::format("{} was never written on PE ({}, {})", count_name, x, y)
                 : fmt::format("{} is {} on PE ({}, {}), {} words are the room there", count_name,
                               got_counts[pe], x, y, call_.out_capacity));
@@ -443,6 +432,7 @@ class Run {
   std::shared_ptr<const bytecode::Program> program_;
   const Job& job_;
   const JobCall& call_;
+  const Poison poison_{call_.poison_seed, call_.poison_inverted != 0};
   std::span<const std::byte> input_;
   std::span<std::byte> output_;
   JobAnswer& answer_;
