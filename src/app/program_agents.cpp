@@ -53,6 +53,12 @@ Result<MadeAgent> MakeProgramAgent(const AgentOptions& options, const SessionSet
     SZARENA_TRY(spec.service, model::ConfigFor(settings, service, Variable));
     if (service == options.model) spec.model = spec.service->wire.model;
   }
+  if (setup.plan.budget.cost_usd && !(spec.service && spec.service->price)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("a budget in US dollars needs the model's price: name it with --model, "
+                            "and write [prices.\"MODEL\"] to '{}'",
+                            settings.path.empty() ? model::SettingsPath(Variable) : settings.path));
+  }
   MadeAgent made;
   made.calls_model = spec.service.has_value();
   SZARENA_TRY(made.agent, program::ProgramAgent::Make(std::move(spec)));

@@ -202,9 +202,19 @@ void ModelProxy::Forward(const Call& call, const Incoming& request, net::Reply& 
     const auto whole =
         call.streamed ? Result<Json>(fold->Take()) : data::ParseJson(response->body, "answer");
     const auto answer = whole ? wire_.Read(*whole) : Result<model::Reply>(model::Reply{});
-    Count(call, answer ? *answer : model::Reply{}, took.count());
+    if (!answer || !answer->usage.in || !answer->usage.out) {
+      const std::lock_guard lock(mutex_);
+      if (meter_.budget().tokens || meter_.budget().cost_usd) {
+        fault_ = Error{
+            ErrorCode::kUnavailable,
+            fmt::format("'{}' does not tell its tokens: a budget of tokens or cost cannot be kept",
+                        config_.provider),
+            {}};
+      }
+    }
+    Count(answer ? *answer : model::Reply{}, took.count());
   } else if (call.counts && streaming) {
-    Count(call, model::Reply{}, took.count());  // cut in the middle: asked for all the same
+    Count(model::Reply{}, took.count());  // cut in the middle: asked for all the same
   }
   if (!response) {
     const std::string why = config_.key.Redact(response.error().ToString());
@@ -224,7 +234,12 @@ void ModelProxy::Forward(const Call& call, const Incoming& request, net::Reply& 
   reply.Send(response->status, headers, config_.key.Redact(response->body));
 }
 
-void ModelProxy::Count(const Call& /*call*/, const model::Reply& answer, double seconds) {
+std::optional<Error> ModelProxy::fault() const {
+  const std::lock_guard lock(mutex_);
+  return fault_;
+}
+
+void ModelProxy::Count(const model::Reply& answer, double seconds) {
   agent::ModelCallCost cost;
   cost.tokens_in = answer.usage.in;
   cost.tokens_cached = answer.usage.cached;

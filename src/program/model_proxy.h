@@ -4,10 +4,13 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 
 #include "agent/budget.h"
 #include "agent/transcript.h"
+#include "base/error.h"
 #include "model/http_model.h"
 #include "net/server/http_server.h"
 
@@ -20,16 +23,21 @@ class ModelProxy {
   ModelProxy(net::Listener listener, model::HttpModelConfig config, agent::Meter& meter,
              agent::Transcript& transcript);
 
+  // Why the budget cannot be kept: the service does not tell its tokens.
+  std::optional<Error> fault() const;
+
  private:
   struct Call;
   void Handle(const net::Incoming& request, net::Reply& reply);
   void Forward(const Call& call, const net::Incoming& request, net::Reply& reply);
-  void Count(const Call& call, const model::Reply& answer, double seconds);
+  void Count(const model::Reply& answer, double seconds);
 
   const model::HttpModelConfig config_;
   const model::Wire& wire_;
   agent::Meter& meter_;
   agent::Transcript& transcript_;
+  mutable std::mutex mutex_;
+  std::optional<Error> fault_;
   std::unique_ptr<net::HttpServer> server_;
 };
 

@@ -39,13 +39,11 @@ constexpr int kMcpPort = 7001;
 constexpr int kModelPort = 7002;
 constexpr const char* kKey = "szarena-sandbox";  // opens nothing: the real key is put in outside
 
-// How long a program may go on by itself once the session is over.
-constexpr std::chrono::seconds kGrace{20};
 constexpr std::chrono::seconds kSizeCheck{2};
 constexpr uint64_t kMaxFolderBytes = 1ull << 30;  // of workspace and home each
 constexpr size_t kMaxEventBytes = 64 << 10;       // of one line in the transcript
 constexpr size_t kMaxLineBytes = 16 << 20;
-constexpr size_t kMaxEventsBytes = 64 << 20;  // of all lines in the transcript
+constexpr size_t kMaxEventsBytes = 64 << 20;  // of all records in the transcript
 
 // The toolbox, with the error that ended the session kept for Run.
 class WatchedSession : public mcp::ToolboxSession {
@@ -90,6 +88,55 @@ class Lines {
 
  private:
   std::string waiting_;
+};
+
+// A program's output in the transcript: events one by one, other text in larger pieces.
+class EventLog {
+ public:
+  EventLog(agent::Transcript& transcript, const Program* program, Account& account)
+      : transcript_(transcript), program_(program), account_(account) {}
+
+  void Take(const std::string& line) {
+    if (line.empty()) return;
+    const auto event =
+        line.front() == '{' ? data::ParseJson(line, "event") : Fail(ErrorCode::kCorrupt, "no JSON");
+    if (event && program_ != nullptr) program_->read(*event, account_);
+    if (event && line.size() <= kMaxEventBytes) {
+      Flush();
+      Add(Json::Of({{"event", *event}}), line.size());
+      return;
+    }
+    text_.append(line, 0, kMaxEventBytes);
+    text_ += line.size() > kMaxEventBytes ? " [cut]\n" : "\n";
+    if (text_.size() > kMaxEventBytes / 4) Flush();
+  }
+  void Flush() {
+    if (text_.empty()) return;
+    const size_t size = text_.size();
+    Add(Json::Of({{"text", std::exchange(text_, {})}}), size);
+  }
+  // The transcript cannot be written.
+  const std::optional<Error>& fault() const { return fault_; }
+
+ private:
+  void Add(const Json& record, size_t size) {
+    constexpr size_t kOverheadBytes = 100;
+    if (fault_ || recorded_ > kMaxEventsBytes) return;
+    recorded_ += size + kOverheadBytes;
+    auto added = transcript_.Add("program", record);
+    if (added && recorded_ > kMaxEventsBytes) {
+      added =
+          transcript_.Add("note", Json::Of({{"text", "the program's further output is left out"}}));
+    }
+    if (!added) fault_ = added.error();
+  }
+
+  agent::Transcript& transcript_;
+  const Program* program_;
+  Account& account_;
+  std::string text_;
+  size_t recorded_ = 0;
+  std::optional<Error> fault_;
 };
 
 uint64_t FolderBytes(const std::string& folder) {
@@ -289,26 +336,12 @@ Result<agent::AgentEnd> ProgramAgent::Run(const std::string& prompt, agent::Tool
   SZARENA_TRY(os::Process process, sandbox_.Start(command));
   events_in.Reset();
 
-  // Its events, as they come.
   Account account;
+  EventLog log(context.transcript, spec_.program, account);
   Lines lines;
-  size_t recorded = 0;
-  std::optional<Error> fault;
-  const auto take = [&](const std::string& line) {
-    if (line.empty() || fault) return;
-    const auto event = data::ParseJson(line, "event");
-    if (event && spec_.program != nullptr) spec_.program->read(*event, account);
-    if (recorded > kMaxEventsBytes) return;
-    recorded += line.size();
-    Json record = Json::MakeObject();
-    if (!event || line.size() > kMaxEventBytes) {
-      record.Set("text", line.substr(0, kMaxEventBytes)).Set("size_bytes", line.size());
-    } else {
-      record.Set("event", *event);
-    }
-    if (auto added = context.transcript.Add("program", record); !added) fault = added.error();
-  };
+  const auto take = [&](const std::string& line) { log.Take(line); };
   // Until it ends, or has to.
+  std::optional<Error> fault;
   std::string over;  // why it has to
   store::StopReason reason = store::StopReason::kSubmitted;
   steady_clock::time_point deadline{};
@@ -327,6 +360,8 @@ Result<agent::AgentEnd> ProgramAgent::Run(const std::string& prompt, agent::Tool
       if (got > 0) lines.Feed({buffer, static_cast<size_t>(got)}, take);
     }
     const auto now = steady_clock::now();
+    fault = log.fault();
+    if (proxy && !fault) fault = proxy->fault();
     if (context.stop.stop_requested() || fault || session->error()) break;
     if (over.empty()) {
       if (toolbox.final_submitted()) {
@@ -335,7 +370,7 @@ Result<agent::AgentEnd> ProgramAgent::Run(const std::string& prompt, agent::Tool
         over = *limit;
         reason = store::StopReason::kBudget;
       }
-      deadline = now + kGrace;
+      deadline = now + spec_.grace;
     }
     if (now >= next_check) {
       next_check = now + kSizeCheck;
@@ -360,6 +395,8 @@ Result<agent::AgentEnd> ProgramAgent::Run(const std::string& prompt, agent::Tool
     if (got > 0) lines.Feed({buffer, static_cast<size_t>(got)}, take);
   }
   lines.Finish(take);
+  log.Flush();
+  if (!fault) fault = log.fault();
   SZARENA_TRY_VOID(context.workspace.SetOwner(std::nullopt));
 
   const os::ProcessResult& result = process.result();

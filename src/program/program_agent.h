@@ -2,6 +2,7 @@
 // An agent program in its sandbox: an empty workspace, our tools, a way to its model, nothing else.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,8 @@ struct ProgramSpec {
   // The service that its model calls are sent on to. Nothing: it gets none.
   std::optional<model::HttpModelConfig> service;
   std::string hidden_root;  // the product's own folder, not to be seen
+  // How long the program may go on by itself once the session is over.
+  std::chrono::seconds grace{20};
 };
 
 class ProgramAgent : public agent::Agent {
