@@ -209,7 +209,7 @@ Result<SessionOutcome> RunSession(const SessionPlan& plan, Agent& agent, JudgePo
   if (!played) played = Played{EndOfError(played.error()), {}, 0, played.error()};
   SZARENA_TRY_VOID(store.EndSession(id, played->end.reason, played->end.detail, played->usage));
   if (played->error) return tl::unexpected(*played->error);
-  return SessionOutcome{id, played->end.reason, played->attempts};
+  return SessionOutcome{id, played->end.reason, played->attempts, played->usage};
 }
 
 }  // namespace szarena::agent

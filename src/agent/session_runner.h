@@ -40,6 +40,7 @@ struct SessionOutcome {
   int64_t id = 0;
   store::StopReason stop = store::StopReason::kSubmitted;
   size_t attempts = 0;
+  store::Usage usage = {};
 };
 
 // Runs one session and stores it. What an unfinished run with the same key left is replaced, or

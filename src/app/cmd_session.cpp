@@ -32,11 +32,19 @@ void PrintOutcome(const Options& options, const SessionSetup& setup,
                                        {"session", outcome.id},
                                        {"trial", key.trial},
                                        {"stop", store::StopReasonName(outcome.stop)},
-                                       {"attempts", static_cast<int64_t>(outcome.attempts)}})
+                                       {"attempts", static_cast<int64_t>(outcome.attempts)},
+                                       {"usage", agent::UsageJson(outcome.usage)}})
                            .Dump(2));
   } else {
-    fmt::print("{}: {} attempts, stopped: {}\nresults: {}\n", key.Title(), outcome.attempts,
-               store::StopReasonName(outcome.stop), setup.results);
+    fmt::print("{}: {} attempts, stopped: {}\n", key.Title(), outcome.attempts,
+               store::StopReasonName(outcome.stop));
+    const store::Usage& usage = outcome.usage;
+    if (usage.model_calls) {
+      fmt::print("{} model calls, {} tokens in, {} out{}\n", *usage.model_calls,
+                 usage.tokens_in.value_or(0), usage.tokens_out.value_or(0),
+                 usage.cost_usd ? fmt::format(", {:.4f} USD", *usage.cost_usd) : "");
+    }
+    fmt::print("results: {}\n", setup.results);
   }
 }
 

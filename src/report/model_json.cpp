@@ -91,6 +91,7 @@ Json SessionJson(const SessionView& view) {
                    {"tokens_in", session.usage.tokens_in},
                    {"tokens_cached", session.usage.tokens_cached},
                    {"tokens_out", session.usage.tokens_out},
+                   {"tokens_reasoning", session.usage.tokens_reasoning},
                    {"cost_usd", session.usage.cost_usd},
                    {"level", LevelName(view.level)},
                    {"basis", judge::BasisName(view.basis)},

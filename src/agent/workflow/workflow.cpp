@@ -2,6 +2,8 @@
 // The table of workflows; the agent around them.
 #include "agent/workflow/workflow.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -47,7 +49,7 @@ ModelAgent::ModelAgent(std::unique_ptr<model::Model> model, const Workflow& work
 
 Json ModelAgent::Identity() const {
   std::string words;
-  for (const auto& [name, text] : pieces_) words += name + "\n" + text + "\n";
+  for (const auto& [name, text] : pieces_) words += fmt::format("{}\n{}\n", name, text);
   Json identity = model_->Identity();
   identity.Set("workflow", Json::Of({{"name", workflow_.name},
                                      {"words_sha256", data::Sha256Hex(words)},
