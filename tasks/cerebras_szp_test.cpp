@@ -202,7 +202,7 @@ TEST(CerebrasSzpFiles, LadderEndsAtTheBaselines) {
   ExpectCopies(
       kBaseline, "tasks/szp/ladder/cerebras/04-bank-free",
       {"layout.csl", "pe.csl", "encode.csl", "decode.csl", "planes.csl", "exact.csl", "wide.csl"});
-  ExpectCopies(kStreaming, "tasks/szp/ladder/cerebras/07-stream-dealer",
+  ExpectCopies(kStreaming, "tasks/szp/ladder/cerebras/08-stream-dealer",
                {"layout.csl", "dealer.csl", "coder.csl", "turns.csl", "symbols.csl", "idle.csl",
                 "encode.csl", "decode.csl", "planes.csl", "exact.csl", "wide.csl"});
 }
