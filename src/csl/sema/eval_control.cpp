@@ -449,7 +449,7 @@ Operand Evaluator::EvalAssign(const AssignExpr& node, Span span) {
     if (value.Stops()) return value;
     value = Coerce(std::move(value), place.type, SpanOf(node.value));
   } else {
-    value = EvalAs(node.value, place.type);
+    value = EvalAs(node.value, place.type, Undefined::kStored);
   }
   if (value.Stops()) return value;
   if (is_comptime_place) {
@@ -497,12 +497,12 @@ Operand Evaluator::EvalLocal(DeclId decl, Span span) {
     type_name_ = std::string(TextOf(name));
     if (is_comptime) {
       const std::optional<Value> known =
-          type.is_error() ? EvalComptime(node->init) : EvalComptimeAs(node->init, type);
+          type.is_error() ? EvalComptime(node->init) : EvalComptimeAs(node->init, type, Undefined::kStored);
       type_name_.clear();
       if (!known) return fail();
       value = Operand::Of(*known);
     } else {
-      value = type.is_error() ? EvalLoaded(node->init) : EvalAs(node->init, type);
+      value = type.is_error() ? EvalLoaded(node->init) : EvalAs(node->init, type, Undefined::kStored);
       type_name_.clear();
       if (value.kind == Operand::Kind::kNoReturn) return value;
       if (value.Stops()) return fail();

@@ -206,7 +206,7 @@ bool Evaluator::ResolveVar(Global& global) {
     type_name_ = global.label;
     const bool is_definition = node.kind == VarKind::kConst;
     if (!is_definition) type_name_.clear();
-    value = type.is_error() ? EvalComptime(node.init) : EvalComptimeAs(node.init, type);
+    value = type.is_error() ? EvalComptime(node.init) : EvalComptimeAs(node.init, type, Undefined::kStored);
     type_name_.clear();
     if (!value) return false;
   } else if (global.kind == GlobalKind::kParam) {

@@ -155,10 +155,14 @@ Operand Evaluator::EvalLoaded(ExprId id, TypeId expect) {
   return Load(std::move(operand), SpanOf(id));
 }
 
-Operand Evaluator::EvalAs(ExprId id, TypeId type) {
+Operand Evaluator::EvalAs(ExprId id, TypeId type, Undefined undefined) {
   Operand operand = EvalLoaded(id, type);
   if (operand.Stops()) return operand;
-  return Coerce(std::move(operand), type, SpanOf(id));
+  operand = Coerce(std::move(operand), type, SpanOf(id));
+  if (undefined == Undefined::kRefused && operand.IsValue() && operand.value.is_undefined()) {
+    return Report(DiagKind::kNotComptime, SpanOf(id), "an undefined value");
+  }
+  return operand;
 }
 
 std::optional<Value> Evaluator::EvalComptime(ExprId id, TypeId expect) {
@@ -172,11 +176,15 @@ std::optional<Value> Evaluator::EvalComptime(ExprId id, TypeId expect) {
   return RequireValue(operand, SpanOf(id));
 }
 
-std::optional<Value> Evaluator::EvalComptimeAs(ExprId id, TypeId type) {
+std::optional<Value> Evaluator::EvalComptimeAs(ExprId id, TypeId type, Undefined undefined) {
   const std::optional<Value> value = EvalComptime(id, type);
   if (!value) return std::nullopt;
   const Operand coerced = Coerce(Operand::Of(*value), type, SpanOf(id));
   if (!coerced.IsValue()) return std::nullopt;
+  if (undefined == Undefined::kRefused && coerced.value.is_undefined()) {
+    Report(DiagKind::kNotComptime, SpanOf(id), "an undefined value");
+    return std::nullopt;
+  }
   return coerced.value;
 }
 

@@ -96,7 +96,7 @@ Operand Evaluator::InitAggregate(TypeId type, const InitExpr& node, Span span) {
       if (!init.name.IsNone()) {
         return Report(DiagKind::kArrayInitNamed, init.span);
       }
-      Operand part = EvalAs(init.value, info.element);
+      Operand part = EvalAs(init.value, info.element, Undefined::kStored);
       if (part.kind == Operand::Kind::kNoReturn) return part;
       failed = failed || part.Stops();
       if (!failed) parts.push_back(Detach(std::move(part)));
@@ -132,7 +132,7 @@ Operand Evaluator::InitAggregate(TypeId type, const InitExpr& node, Span span) {
       continue;
     }
     given[*index] = true;
-    Operand part = EvalAs(init.value, info.fields[*index].type);
+    Operand part = EvalAs(init.value, info.fields[*index].type, Undefined::kStored);
     if (part.kind == Operand::Kind::kNoReturn) return part;
     if (part.Stops()) {
       failed = true;

@@ -130,6 +130,16 @@ Reg Evaluator::AddressOf(const Operand& place, Span span) {
 }
 
 Operand Evaluator::Load(Operand operand, Span span) {
+  Operand loaded = LoadPlace(std::move(operand), span);
+  if (loaded.IsValue() && loaded.value.is_undefined()) {
+    const TypeKind kind = types().kind(loaded.type);
+    const bool is_only_stored = kind == TypeKind::kAnyType || kind == TypeKind::kArray || kind == TypeKind::kStruct || kind == TypeKind::kUnion;
+    if (!is_only_stored) return Report(DiagKind::kNotComptime, span, "an undefined value");
+  }
+  return loaded;
+}
+
+Operand Evaluator::LoadPlace(Operand operand, Span span) {
   if (operand.kind == Operand::Kind::kPath) {
     const bool is_variable =
         operand.path.IsAbsolute() ||
@@ -138,7 +148,7 @@ Operand Evaluator::Load(Operand operand, Span span) {
       // A constant whose type was changed by a pointer cast is read from memory.
       if (fb_ != nullptr && operand.path.global != nullptr &&
           NaturalType(operand.path) != operand.type) {
-        return Load(PathToMemory(operand, span), span);
+        return LoadPlace(PathToMemory(operand, span), span);
       }
       std::optional<Value> value = ReadPath(operand.path, operand.type, span);
       return value ? Operand::Of(std::move(*value)) : Operand::Error();

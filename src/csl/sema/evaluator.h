@@ -91,9 +91,11 @@ class Evaluator {
   // ---- expressions (eval_expr.cpp). `expect` is a hint, the caller still coerces.
   Operand Eval(ExprId id, TypeId expect = {});           // may be a place
   Operand EvalLoaded(ExprId id, TypeId expect = {});     // Load(Eval())
-  Operand EvalAs(ExprId id, TypeId type);                // loaded and coerced to `type`
+  // Loaded and coerced to `type`. `undefined` is an error, but for what is only stored.
+  enum class Undefined : uint8_t { kRefused, kStored };
+  Operand EvalAs(ExprId id, TypeId type, Undefined undefined = Undefined::kRefused);
   std::optional<Value> EvalComptime(ExprId id, TypeId expect = {});  // reports what is not known
-  std::optional<Value> EvalComptimeAs(ExprId id, TypeId type);
+  std::optional<Value> EvalComptimeAs(ExprId id, TypeId type, Undefined undefined = Undefined::kRefused);
   std::optional<TypeId> EvalType(ExprId id);
   // An integer known at compile time, within [min, max].
   std::optional<int64_t> EvalComptimeInt(ExprId id, int64_t min, int64_t max);
@@ -102,7 +104,9 @@ class Evaluator {
   Span SpanOf(ExprId id) const { return ast().SpanOf(id); }
 
   // ---- operands (eval_place.cpp)
-  Operand Load(Operand operand, Span span);   // a place of scalar type becomes a value or register
+  // A place of scalar type becomes a value or register. A number, handle, … that was never given a value is an error.
+  Operand Load(Operand operand, Span span);
+  Operand LoadPlace(Operand operand, Span span);
   Operand Coerce(Operand operand, TypeId type, Span span);
   Operand Detach(Operand operand);  // a copy of a variable's register, which may change
   // The value of a loaded operand, or nothing after a diagnostic that it must be known.

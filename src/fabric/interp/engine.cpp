@@ -99,6 +99,7 @@ bool SetDescriptor(Core& core, Pe& pe, OperandState& o, const Descriptor& d, boo
     if (o.color >= kColorCount) return bad(TrapKind::kBadQueue, fmt::format("output queue {} has no colour: @initialize_queue it, or give the DSD a fabric_color", o.queue));
   } else {
     InputQueue& q = comm.in[o.queue];
+    if (o.color >= kColorCount && o.color != kNoColor) return bad(TrapKind::kBadQueue, fmt::format("there is no colour {}", o.color));
     if (core.cost->arch == Arch::kWse3 || o.color == kNoColor) {
       if (q.color == kNoColor) {
         if (o.color == kNoColor) return bad(TrapKind::kBadQueue, fmt::format("input queue {} has no colour: @initialize_queue it", o.queue));
