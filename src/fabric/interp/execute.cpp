@@ -12,7 +12,8 @@ namespace szarena::fabric {
 using namespace bytecode;
 namespace {
 
-constexpr uint64_t kSliceAlone = 200'000;  // cycles before the main thread lets the others have a look
+constexpr uint64_t kSliceAlone =
+    200'000;  // cycles before the main thread lets the others have a look
 constexpr uint64_t kSliceWithOthers = 500;
 
 // An instruction on its way, with its operands at hand.
@@ -34,7 +35,8 @@ struct Step {
   Place place() const { return {FunctionIndexOf(pe, &function), pc}; }
 
   bool Report(TrapKind kind, std::string detail) const {
-    return core.around->Report(pe, kind, s.clock, FunctionIndexOf(pe, &function), pc, std::move(detail));
+    return core.around->Report(pe, kind, s.clock, FunctionIndexOf(pe, &function), pc,
+                               std::move(detail));
   }
   Outcome Halt() const {
     pe.state = MainState::kHalted;
@@ -52,34 +54,44 @@ struct Step {
   // Others change task bits and DSRs only while operations are live: then in global order.
   bool TooEarly() const { return s.clock > core.now && pe.comm != nullptr && pe.comm->live != 0; }
   uint64_t BlockCycles(uint64_t bytes) const {
-    return core.cost->copy_start + (bytes + core.cost->copy_bytes_per_cycle - 1) / core.cost->copy_bytes_per_cycle;
+    return core.cost->copy_start +
+           (bytes + core.cost->copy_bytes_per_cycle - 1) / core.cost->copy_bytes_per_cycle;
   }
   // Blocks and vectors reach no registers.
   bool ReachesRegisters(uint32_t address, uint32_t bytes) const {
     if (address + bytes <= kRegisterBase) return false;
-    Fatal(TrapKind::kRawRegister, fmt::format("{} bytes at 0x{:04x} reach the configuration registers", bytes, address));
+    Fatal(TrapKind::kRawRegister,
+          fmt::format("{} bytes at 0x{:04x} reach the configuration registers", bytes, address));
     return true;
   }
 
   uint32_t Address(AddressForm form, uint32_t size) const {
     switch (form) {
-      case AddressForm::kOffset: return static_cast<uint32_t>(b() + i.c) & 0xffff;
-      case AddressForm::kAbsolute: return i.b;
-      case AddressForm::kIndexed: return static_cast<uint32_t>(b() + c() * size) & 0xffff;
+      case AddressForm::kOffset:
+        return static_cast<uint32_t>(b() + i.c) & 0xffff;
+      case AddressForm::kAbsolute:
+        return i.b;
+      case AddressForm::kIndexed:
+        return static_cast<uint32_t>(b() + c() * size) & 0xffff;
     }
     return 0;
   }
   // A configuration register instead of memory: others see it, so it happens in global order.
   Outcome Register(uint32_t address, uint32_t size, bool write, uint16_t& value) const {
     if (s.clock > core.now) return Again();
-    const std::string why = size == 2 ? core.around->Register(pe, address, write, value) : std::string("accesses of 16 bits only");
+    const std::string why = size == 2 ? core.around->Register(pe, address, write, value)
+                                      : std::string("accesses of 16 bits only");
     if (why.empty()) return Outcome::kNext;
-    return Fatal(TrapKind::kRawRegister, fmt::format("{} of byte address 0x{:04x} (word 0x{:04x}): {}", write ? "a store" : "a load", address, address / 2, why));
+    return Fatal(TrapKind::kRawRegister,
+                 fmt::format("{} of byte address 0x{:04x} (word 0x{:04x}): {}",
+                             write ? "a store" : "a load", address, address / 2, why));
   }
   template <typename T>
   Outcome Load(AddressForm form) const {
     const uint32_t address = Address(form, sizeof(T));
-    if (sizeof(T) > 1 && (address & 1) != 0) return Fatal(TrapKind::kMisaligned, fmt::format("{} bytes at address 0x{:04x}", sizeof(T), address));
+    if (sizeof(T) > 1 && (address & 1) != 0)
+      return Fatal(TrapKind::kMisaligned,
+                   fmt::format("{} bytes at address 0x{:04x}", sizeof(T), address));
     T value = 0;
     if (address >= kRegisterBase) {
       auto word = static_cast<uint16_t>(a());
@@ -88,18 +100,22 @@ struct Step {
       value = static_cast<T>(word);
     } else {
       if (core.check_uninitialised && !pe.memory.IsWritten(address, sizeof(T)) &&
-          Report(TrapKind::kUninitialisedRead, fmt::format("a load from 0x{:04x}, which nobody wrote", address))) {
+          Report(TrapKind::kUninitialisedRead,
+                 fmt::format("a load from 0x{:04x}, which nobody wrote", address))) {
         return Halt();
       }
       value = pe.memory.Read<T>(address);
     }
-    a() = std::is_signed_v<T> ? static_cast<uint64_t>(static_cast<int64_t>(value)) : static_cast<uint64_t>(value);
+    a() = std::is_signed_v<T> ? static_cast<uint64_t>(static_cast<int64_t>(value))
+                              : static_cast<uint64_t>(value);
     return Outcome::kNext;
   }
   template <typename T>
   Outcome Store(AddressForm form) const {
     const uint32_t address = Address(form, sizeof(T));
-    if (sizeof(T) > 1 && (address & 1) != 0) return Fatal(TrapKind::kMisaligned, fmt::format("{} bytes at address 0x{:04x}", sizeof(T), address));
+    if (sizeof(T) > 1 && (address & 1) != 0)
+      return Fatal(TrapKind::kMisaligned,
+                   fmt::format("{} bytes at address 0x{:04x}", sizeof(T), address));
     if (address >= kRegisterBase) {
       auto word = static_cast<uint16_t>(a());
       return Register(address, sizeof(T), true, word);
@@ -111,7 +127,9 @@ struct Step {
   Outcome Copy(uint32_t bytes, bool may_be_descriptor) const {
     if (ReachesRegisters(a16(), bytes) || ReachesRegisters(b16(), bytes)) return Outcome::kHalt;
     pe.memory.Copy(a16(), b16(), bytes);
-    s.clock += may_be_descriptor && a16() >= kDescriptorBase && b16() >= kDescriptorBase ? core.cost->descriptor_copy : BlockCycles(bytes);
+    s.clock += may_be_descriptor && a16() >= kDescriptorBase && b16() >= kDescriptorBase
+                   ? core.cost->descriptor_copy
+                   : BlockCycles(bytes);
     return Outcome::kNext;
   }
   Outcome Fill(uint8_t value, uint32_t bytes) const {
@@ -122,7 +140,8 @@ struct Step {
   }
 
   Outcome Dsd() const {
-    const StartResult started = StartDsd(core, pe, pe.cls->code->dsd_ops[i.bc()], r, base + i.a, s.clock, place());
+    const StartResult started =
+        StartDsd(core, pe, pe.cls->code->dsd_ops[i.bc()], r, base + i.a, s.clock, place());
     switch (started.started) {
       case Started::kDone:
         a() = started.value ? 1 : 0;
@@ -136,19 +155,29 @@ struct Step {
         s.clock += started.cost;
         pe.state = MainState::kOperation;
         return Outcome::kLeave;
-      case Started::kSlotBusy: pe.state = MainState::kWaitMicrothread; return Again();
-      case Started::kLater: return Again();
-      case Started::kHalted: return Halt();
+      case Started::kSlotBusy:
+        pe.state = MainState::kWaitMicrothread;
+        return Again();
+      case Started::kLater:
+        return Again();
+      case Started::kHalted:
+        return Halt();
     }
     return Halt();
   }
   Outcome Map(MapStep step) const {
     switch (step) {
-      case MapStep::kElement: return Outcome::kNext;
-      case MapStep::kExhausted: return Outcome::kJump;
-      case MapStep::kWait: pe.state = MainState::kWaitQueue; return Again();
-      case MapStep::kLater: return Again();
-      case MapStep::kHalted: return Halt();
+      case MapStep::kElement:
+        return Outcome::kNext;
+      case MapStep::kExhausted:
+        return Outcome::kJump;
+      case MapStep::kWait:
+        pe.state = MainState::kWaitQueue;
+        return Again();
+      case MapStep::kLater:
+        return Again();
+      case MapStep::kHalted:
+        return Halt();
     }
     return Halt();
   }
@@ -158,7 +187,9 @@ struct Step {
       s.begin = s.clock;
     }
     uint64_t cycles = 0;
-    if (!fabric::CallNative(core, pe, static_cast<Native>(i.c), &a(), s.clock, cycles, FunctionIndexOf(pe, &function), pc)) return Again();
+    if (!fabric::CallNative(core, pe, static_cast<Native>(i.c), &a(), s.clock, cycles,
+                            FunctionIndexOf(pe, &function), pc))
+      return Again();
     s.clock += cycles;
     return pe.state == MainState::kHalted ? Outcome::kHalt : Outcome::kNext;
   }
@@ -169,20 +200,32 @@ Outcome Step::Run() const {
   const CodeClass& code = *pe.cls->code;
   Memory& memory = pe.memory;
   switch (static_cast<Op>(i.op)) {
-#define LOADS(name, form)                                         \
-  case Op::k##name##I8: return Load<int8_t>(AddressForm::form);   \
-  case Op::k##name##I16: return Load<int16_t>(AddressForm::form); \
-  case Op::k##name##I32: return Load<int32_t>(AddressForm::form); \
-  case Op::k##name##I64: return Load<int64_t>(AddressForm::form); \
-  case Op::k##name##U8: return Load<uint8_t>(AddressForm::form);  \
-  case Op::k##name##U16: return Load<uint16_t>(AddressForm::form);\
-  case Op::k##name##U32: return Load<uint32_t>(AddressForm::form);\
-  case Op::k##name##U64: return Load<uint64_t>(AddressForm::form);
-#define STORES(name, form)                                         \
-  case Op::k##name##8: return Store<uint8_t>(AddressForm::form);   \
-  case Op::k##name##16: return Store<uint16_t>(AddressForm::form); \
-  case Op::k##name##32: return Store<uint32_t>(AddressForm::form); \
-  case Op::k##name##64: return Store<uint64_t>(AddressForm::form);
+#define LOADS(name, form)                     \
+  case Op::k##name##I8:                       \
+    return Load<int8_t>(AddressForm::form);   \
+  case Op::k##name##I16:                      \
+    return Load<int16_t>(AddressForm::form);  \
+  case Op::k##name##I32:                      \
+    return Load<int32_t>(AddressForm::form);  \
+  case Op::k##name##I64:                      \
+    return Load<int64_t>(AddressForm::form);  \
+  case Op::k##name##U8:                       \
+    return Load<uint8_t>(AddressForm::form);  \
+  case Op::k##name##U16:                      \
+    return Load<uint16_t>(AddressForm::form); \
+  case Op::k##name##U32:                      \
+    return Load<uint32_t>(AddressForm::form); \
+  case Op::k##name##U64:                      \
+    return Load<uint64_t>(AddressForm::form);
+#define STORES(name, form)                     \
+  case Op::k##name##8:                         \
+    return Store<uint8_t>(AddressForm::form);  \
+  case Op::k##name##16:                        \
+    return Store<uint16_t>(AddressForm::form); \
+  case Op::k##name##32:                        \
+    return Store<uint32_t>(AddressForm::form); \
+  case Op::k##name##64:                        \
+    return Store<uint64_t>(AddressForm::form);
     LOADS(Load, kOffset)
     LOADS(LoadAbs, kAbsolute)
     LOADS(LoadIdx, kIndexed)
@@ -191,43 +234,62 @@ Outcome Step::Run() const {
     STORES(StoreIdx, kIndexed)
 #undef LOADS
 #undef STORES
-#define DIV8(name)                                                                                                                    \
-  case Op::k##name##I8: case Op::k##name##I16: case Op::k##name##I32: case Op::k##name##I64: case Op::k##name##U8: case Op::k##name##U16: \
-  case Op::k##name##U32: case Op::k##name##U64:
+#define DIV8(name)       \
+  case Op::k##name##I8:  \
+  case Op::k##name##I16: \
+  case Op::k##name##I32: \
+  case Op::k##name##I64: \
+  case Op::k##name##U8:  \
+  case Op::k##name##U16: \
+  case Op::k##name##U32: \
+  case Op::k##name##U64:
     DIV8(Div)
     DIV8(Rem)
 #undef DIV8
-      return Fatal(TrapKind::kDivideByZero, std::string("division by zero"));
+    return Fatal(TrapKind::kDivideByZero, std::string("division by zero"));
     case Op::kCheckIndex:
-      if (a() >= i.bc() && Report(TrapKind::kIndexOutOfBounds, fmt::format("index {} of an array of {}", static_cast<int64_t>(a()), i.bc()))) return Halt();
+      if (a() >= i.bc() &&
+          Report(TrapKind::kIndexOutOfBounds,
+                 fmt::format("index {} of an array of {}", static_cast<int64_t>(a()), i.bc())))
+        return Halt();
       return Outcome::kNext;
-    case Op::kAssert: return a() != 0 ? Outcome::kNext : Fatal(TrapKind::kAssertionFailed, code.strings[i.bc()]);
-    case Op::kTrap: return Fatal(TrapKind::kProgramTrap, code.strings[i.bc()]);
+    case Op::kAssert:
+      return a() != 0 ? Outcome::kNext : Fatal(TrapKind::kAssertionFailed, code.strings[i.bc()]);
+    case Op::kTrap:
+      return Fatal(TrapKind::kProgramTrap, code.strings[i.bc()]);
 
-    case Op::kCopyMem: return Copy(i.c, true);
-    case Op::kCopyMemR: return Copy(static_cast<uint32_t>(std::min<uint64_t>(c(), 0xffff)), false);
-    case Op::kZeroMem: return Fill(0, i.bc());
-    case Op::kFillMem: return Fill(static_cast<uint8_t>(b()), i.c);
+    case Op::kCopyMem:
+      return Copy(i.c, true);
+    case Op::kCopyMemR:
+      return Copy(static_cast<uint32_t>(std::min<uint64_t>(c(), 0xffff)), false);
+    case Op::kZeroMem:
+      return Fill(0, i.bc());
+    case Op::kFillMem:
+      return Fill(static_cast<uint8_t>(b()), i.c);
 
-#define TASK_OP(name, ...)      \
-  case Op::k##name:             \
+#define TASK_OP(name, ...)          \
+  case Op::k##name:                 \
     if (TooEarly()) return Again(); \
-    __VA_ARGS__;                \
+    __VA_ARGS__;                    \
     return Outcome::kNext;
-    TASK_OP(Activate, ActivateId(core, pe, i.a))
-    TASK_OP(ActivateR, ActivateId(core, pe, a() & 63))
-    TASK_OP(Block, BlockId(core, pe, i.a, static_cast<TargetKind>(i.b)))
-    TASK_OP(Unblock, UnblockId(core, pe, i.a, static_cast<TargetKind>(i.b)))
-    TASK_OP(BlockR, BlockId(core, pe, a() & 63, static_cast<TargetKind>(i.b)))
-    TASK_OP(UnblockR, UnblockId(core, pe, a() & 63, static_cast<TargetKind>(i.b)))
-    TASK_OP(DsrLoad, LoadDsr(pe, code.dsr_loads[i.bc()], ReadDescriptor(memory, a16())))
+      TASK_OP(Activate, ActivateId(core, pe, i.a))
+      TASK_OP(ActivateR, ActivateId(core, pe, a() & 63))
+      TASK_OP(Block, BlockId(core, pe, i.a, static_cast<TargetKind>(i.b)))
+      TASK_OP(Unblock, UnblockId(core, pe, i.a, static_cast<TargetKind>(i.b)))
+      TASK_OP(BlockR, BlockId(core, pe, a() & 63, static_cast<TargetKind>(i.b)))
+      TASK_OP(UnblockR, UnblockId(core, pe, a() & 63, static_cast<TargetKind>(i.b)))
+      TASK_OP(DsrLoad, LoadDsr(pe, code.dsr_loads[i.bc()], ReadDescriptor(memory, a16())))
 #undef TASK_OP
 
-    case Op::kDsdConst: WriteDescriptor(memory, a16(), code.descriptors[i.bc()]); return Outcome::kNext;
+    case Op::kDsdConst:
+      WriteDescriptor(memory, a16(), code.descriptors[i.bc()]);
+      return Outcome::kNext;
     case Op::kDsdSet: {
       const uint32_t address = a16() + uint32_t{i.c};
-      if (WidthOf(static_cast<DsdField>(i.c)) == 1) memory.Write<uint8_t>(address, static_cast<uint8_t>(b()));
-      else memory.Write<uint16_t>(address, static_cast<uint16_t>(b()));
+      if (WidthOf(static_cast<DsdField>(i.c)) == 1)
+        memory.Write<uint8_t>(address, static_cast<uint8_t>(b()));
+      else
+        memory.Write<uint16_t>(address, static_cast<uint16_t>(b()));
       return Outcome::kNext;
     }
     case Op::kDsdSetBase: {
@@ -238,20 +300,34 @@ Outcome Step::Run() const {
       WriteDescriptor(memory, a16(), d);
       return Outcome::kNext;
     }
-    case Op::kDsdSetLength: memory.Write<uint16_t>(a16() + 6u, static_cast<uint16_t>(b())); return Outcome::kNext;
-    case Op::kDsdSetStride: memory.Write<int16_t>(a16() + 14u, static_cast<int8_t>(b())); return Outcome::kNext;
+    case Op::kDsdSetLength:
+      memory.Write<uint16_t>(a16() + 6u, static_cast<uint16_t>(b()));
+      return Outcome::kNext;
+    case Op::kDsdSetStride:
+      memory.Write<int16_t>(a16() + 14u, static_cast<int8_t>(b()));
+      return Outcome::kNext;
     case Op::kDsdIncOffset: {
       const uint32_t address = a16() + 4u;
-      memory.Write<uint16_t>(address, static_cast<uint16_t>(memory.Read<uint16_t>(address) + static_cast<int16_t>(b()) * i.c));
+      memory.Write<uint16_t>(address, static_cast<uint16_t>(memory.Read<uint16_t>(address) +
+                                                            static_cast<int16_t>(b()) * i.c));
       return Outcome::kNext;
     }
-    case Op::kDsd: return Dsd();
-    case Op::kFifoLength: FifoSetLength(pe, i.c, i.b != 0, static_cast<uint16_t>(a())); return Outcome::kNext;
-    case Op::kMapStart: return StartMap(core, pe, i.c, r, place()).started == Started::kHalted ? Halt() : Outcome::kNext;
-    case Op::kMapNext: return Map(NextMap(core, pe, r, &a(), s.clock, place()));
-    case Op::kMapPut: return Map(PutMap(core, pe, a(), s.clock));
-    case Op::kNative: return CallNative();
-    default: break;  // the others never come here
+    case Op::kDsd:
+      return Dsd();
+    case Op::kFifoLength:
+      FifoSetLength(pe, i.c, i.b != 0, static_cast<uint16_t>(a()));
+      return Outcome::kNext;
+    case Op::kMapStart:
+      return StartMap(core, pe, i.c, r, place()).started == Started::kHalted ? Halt()
+                                                                             : Outcome::kNext;
+    case Op::kMapNext:
+      return Map(NextMap(core, pe, r, &a(), s.clock, place()));
+    case Op::kMapPut:
+      return Map(PutMap(core, pe, a(), s.clock));
+    case Op::kNative:
+      return CallNative();
+    default:
+      break;  // the others never come here
   }
   return Halt();
 }
@@ -260,7 +336,8 @@ Outcome Step::Run() const {
 
 RunState BeginRun(const Pe& pe) {
   const bool others = pe.comm != nullptr && pe.comm->live != 0;
-  return {pe.main_ready, pe.main_ready, 0, pe.main_ready + (others ? kSliceWithOthers : kSliceAlone)};
+  return {pe.main_ready, pe.main_ready, 0,
+          pe.main_ready + (others ? kSliceWithOthers : kSliceAlone)};
 }
 
 void EndRun(Pe& pe, const RunState& s) {
@@ -269,35 +346,45 @@ void EndRun(Pe& pe, const RunState& s) {
   pe.main_ready = s.clock;
 }
 
-Outcome Execute(Core& core, Pe& pe, const Function& f, uint32_t pc, uint64_t* r, uint32_t base, RunState& s) {
+Outcome Execute(Core& core, Pe& pe, const Function& f, uint32_t pc, uint64_t* r, uint32_t base,
+                RunState& s) {
   return Step{core, pe, f, pc, r, base, s, f.code[pc]}.Run();
 }
 
-bool PrepareCall(Core& core, Pe& pe, const Frame& caller, size_t depth, uint64_t clock, Frame& callee) {
+bool PrepareCall(Core& core, Pe& pe, const Frame& caller, size_t depth, uint64_t clock,
+                 Frame& callee) {
   Thread& t = *pe.thread;
   const auto& functions = pe.cls->code->functions;
   const Instr& i = caller.function->code[caller.pc];
   const auto fatal = [&](TrapKind kind, std::string detail) {
-    core.around->Report(pe, kind, clock, FunctionIndexOf(pe, caller.function), caller.pc, std::move(detail));
+    core.around->Report(pe, kind, clock, FunctionIndexOf(pe, caller.function), caller.pc,
+                        std::move(detail));
     pe.state = MainState::kHalted;
     return false;
   };
   uint64_t index = i.c;
   if (static_cast<Op>(i.op) == Op::kCallIndirect) {
     index = t.regs[caller.base + i.b];
-    if (index >= functions.size()) return fatal(TrapKind::kBadCall, fmt::format("function pointer {}", index));
+    if (index >= functions.size())
+      return fatal(TrapKind::kBadCall, fmt::format("function pointer {}", index));
     if (functions[index].params.size() != i.c) {
-      return fatal(TrapKind::kBadCall, fmt::format("'{}' takes {} arguments, {} are given", functions[index].name, functions[index].params.size(), i.c));
+      return fatal(TrapKind::kBadCall,
+                   fmt::format("'{}' takes {} arguments, {} are given", functions[index].name,
+                               functions[index].params.size(), i.c));
     }
   }
   const Function& f = functions[index];
   const uint32_t window = caller.base + i.a;
   const uint32_t sp = caller.sp + caller.function->frame_bytes;
   const uint32_t dsp = caller.dsp + caller.function->descriptor_frame_bytes;
-  if (depth >= kMaxFrames || sp + f.frame_bytes > kSramBytes || dsp + f.descriptor_frame_bytes > kRegisterBase) {
-    return fatal(TrapKind::kStackOverflow, fmt::format("call of '{}' at depth {} with the stack at 0x{:04x}", f.name, depth, sp));
+  if (depth >= kMaxFrames || sp + f.frame_bytes > kSramBytes ||
+      dsp + f.descriptor_frame_bytes > kRegisterBase) {
+    return fatal(
+        TrapKind::kStackOverflow,
+        fmt::format("call of '{}' at depth {} with the stack at 0x{:04x}", f.name, depth, sp));
   }
-  if (t.regs.size() < window + f.register_count) t.regs.resize(std::max<size_t>(window + f.register_count, 2 * t.regs.size()));
+  if (t.regs.size() < window + f.register_count)
+    t.regs.resize(std::max<size_t>(window + f.register_count, 2 * t.regs.size()));
   const auto own = t.regs.begin() + window;
   std::fill(own + static_cast<std::ptrdiff_t>(f.params.size()), own + f.register_count, 0);
   if (f.frame_bytes > 0) pe.memory.MarkUnwritten(sp, f.frame_bytes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiler behind plugin.h: IR, LLVM's passes, ORC. One LLJIT a process; a compiler's code goes with it.
+// The compiler behind plugin.h: IR, LLVM's passes, ORC. One LLJIT a process; a compiler's code goes
+// with it.
 #include <fmt/format.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/LLJIT.h>
@@ -20,7 +21,9 @@ namespace szarena::fabric::native {
 using namespace bytecode;
 namespace {
 
-constexpr char kPasses[] = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,gvn,instcombine<no-verify-fixpoint>,simplifycfg)";
+constexpr char kPasses[] =
+    "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,gvn,instcombine<"
+    "no-verify-fixpoint>,simplifycfg)";
 
 std::string TextOf(LLVMErrorRef error) {
   char* text = LLVMGetErrorMessage(error);
@@ -49,7 +52,8 @@ class Jit {
     machine_ = MakeMachine();
     if (machine_ == nullptr) return;
     LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
-    LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(builder, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(MakeMachine()));
+    LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(
+        builder, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(MakeMachine()));
     if (LLVMErrorRef error = LLVMOrcCreateLLJIT(&lljit_, builder)) problem_ = TextOf(error);
   }
   LLVMTargetMachineRef MakeMachine() {
@@ -60,7 +64,8 @@ class Jit {
     char* message = nullptr;
     LLVMTargetMachineRef machine = nullptr;
     if (LLVMGetTargetFromTriple(triple, &target, &message) == 0) {
-      machine = LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelJITDefault);
+      machine = LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault,
+                                        LLVMRelocPIC, LLVMCodeModelJITDefault);
     } else {
       problem_ = message;
     }
@@ -68,7 +73,8 @@ class Jit {
     LLVMDisposeMessage(triple);
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);
-    if (machine == nullptr && problem_.empty()) problem_ = "LLVM knows no code generator for this processor";
+    if (machine == nullptr && problem_.empty())
+      problem_ = "LLVM knows no code generator for this processor";
     return machine;
   }
   LLVMOrcLLJITRef lljit_ = nullptr;
@@ -78,7 +84,11 @@ class Jit {
 
 class OrcCompiler final : public Compiler {
  public:
-  explicit OrcCompiler(const Settings& settings) : settings_(settings), tracker_(LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(Jit::Get().lljit()))) {}
+  explicit OrcCompiler(const Settings& settings)
+      : settings_(settings),
+        tracker_(
+            LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(Jit::Get().lljit()))) {
+  }
   ~OrcCompiler() override {
     const std::lock_guard lock(Jit::Get().mutex);
     LLVMConsumeError(LLVMOrcResourceTrackerRemove(tracker_));
@@ -115,23 +125,28 @@ const Liveness& OrcCompiler::LiveOf(Class& c, const CodeClass& code, uint32_t fu
   return *c.live[function];
 }
 
-// All that the machine code of a function depends on: classes that differ in a parameter share most of their functions.
+// All that the machine code of a function depends on: classes that differ in a parameter share most
+// of their functions.
 std::string OrcCompiler::KeyOf(const Class& c, const CodeClass& code, uint32_t function) const {
   std::string key;
-  const auto add = [&key](const auto&... values) { (key.append(reinterpret_cast<const char*>(&values), sizeof values), ...); };
+  const auto add = [&key](const auto&... values) {
+    (key.append(reinterpret_cast<const char*>(&values), sizeof values), ...);
+  };
   const auto add_list = [&](const std::vector<uint16_t>& list) {
     add(list.size());
     for (const uint16_t r : list) add(r);
   };
   const Function& f = code.functions[function];
-  add(function, f.params.size(), f.register_count, f.frame_bytes, f.descriptor_frame_bytes, f.code.size());
+  add(function, f.params.size(), f.register_count, f.frame_bytes, f.descriptor_frame_bytes,
+      f.code.size());
   for (const Instr& i : f.code) {
     add(i);
     const Op op = static_cast<Op>(i.op);
     if (op == Op::kConstP) add(code.constants[i.bc()]);
     if (op == Op::kCall) {
       const Function& callee = code.functions[i.c];
-      add(callee.params.size(), callee.register_count, callee.frame_bytes, callee.descriptor_frame_bytes);
+      add(callee.params.size(), callee.register_count, callee.frame_bytes,
+          callee.descriptor_frame_bytes);
       add_list(c.zeroed[i.c]);
     }
     if (op == Op::kSwitch) {
@@ -184,7 +199,8 @@ Entry OrcCompiler::Compile(const CodeClass& code, uint32_t function) {
   }
   if (error != nullptr) {
     // The bytecode loop runs it instead; the user should know that it is slower than asked for.
-    fmt::print(stderr, "szarena: warning: LLVM cannot compile function '{}': {}\n", f.name, TextOf(error));
+    fmt::print(stderr, "szarena: warning: LLVM cannot compile function '{}': {}\n", f.name,
+               TextOf(error));
     return nullptr;
   }
   return known->second = reinterpret_cast<Entry>(address);
@@ -193,7 +209,8 @@ Entry OrcCompiler::Compile(const CodeClass& code, uint32_t function) {
 }  // namespace
 }  // namespace szarena::fabric::native
 
-szarena::fabric::native::Compiler* szarena_native_compiler(const szarena::fabric::native::Settings* settings, char* why, size_t why_size) {
+szarena::fabric::native::Compiler* szarena_native_compiler(
+    const szarena::fabric::native::Settings* settings, char* why, size_t why_size) {
   using namespace szarena::fabric::native;
   const std::string& problem = Jit::Get().problem();
   if (problem.empty()) return new OrcCompiler(*settings);

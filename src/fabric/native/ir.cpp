@@ -19,7 +19,8 @@ Ir::Ir(LLVMContextRef c) : context(c), builder(LLVMCreateBuilderInContext(c)) {
   ptr = LLVMPointerTypeInContext(c, 0);
   invariant_ = LLVMGetMDKindIDInContext(c, "invariant.load", 14);
   profile_ = LLVMGetMDKindIDInContext(c, "prof", 4);
-  LLVMMetadataRef weights[3] = {LLVMMDStringInContext2(c, "branch_weights", 14), LLVMValueAsMetadata(C32(1)), LLVMValueAsMetadata(C32(4000))};
+  LLVMMetadataRef weights[3] = {LLVMMDStringInContext2(c, "branch_weights", 14),
+                                LLVMValueAsMetadata(C32(1)), LLVMValueAsMetadata(C32(4000))};
   rare_ = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, weights, 3));
   pure_[0] = AttributeOf(c, "nounwind", 8);
   pure_[1] = AttributeOf(c, "willreturn", 10);
@@ -36,14 +37,18 @@ Value Ir::Load(LLVMTypeRef type, Value address, unsigned align) const {
 
 Value Ir::LoadInvariant(LLVMTypeRef type, Value address) const {
   Value v = Load(type, address, 8);
-  LLVMSetMetadata(v, invariant_, LLVMMetadataAsValue(context, LLVMMDNodeInContext2(context, nullptr, 0)));
+  LLVMSetMetadata(v, invariant_,
+                  LLVMMetadataAsValue(context, LLVMMDNodeInContext2(context, nullptr, 0)));
   return v;
 }
 
-void Ir::Store(Value v, Value address, unsigned align) const { LLVMSetAlignment(LLVMBuildStore(builder, v, address), align); }
+void Ir::Store(Value v, Value address, unsigned align) const {
+  LLVMSetAlignment(LLVMBuildStore(builder, v, address), align);
+}
 
 Value Ir::Call(LLVMTypeRef type, Value callee, std::vector<Value> args, bool pure) const {
-  Value call = LLVMBuildCall2(builder, type, callee, args.data(), static_cast<unsigned>(args.size()), "");
+  Value call =
+      LLVMBuildCall2(builder, type, callee, args.data(), static_cast<unsigned>(args.size()), "");
   LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, pure_[0]);
   if (pure) {
     LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, pure_[1]);
@@ -52,6 +57,8 @@ Value Ir::Call(LLVMTypeRef type, Value callee, std::vector<Value> args, bool pur
   return call;
 }
 
-void Ir::Unlikely(Value c, Block yes, Block no) const { LLVMSetMetadata(LLVMBuildCondBr(builder, c, yes, no), profile_, rare_); }
+void Ir::Unlikely(Value c, Block yes, Block no) const {
+  LLVMSetMetadata(LLVMBuildCondBr(builder, c, yes, no), profile_, rare_);
+}
 
 }  // namespace szarena::fabric::native

@@ -11,7 +11,8 @@ using namespace bytecode;
 namespace {
 
 void UseOperand(const Operand& o, Effects& e) {
-  if (o.kind == OperandKind::kDescriptor || o.kind == OperandKind::kScalar || o.kind == OperandKind::kPointer) {
+  if (o.kind == OperandKind::kDescriptor || o.kind == OperandKind::kScalar ||
+      o.kind == OperandKind::kPointer) {
     e.uses.push_back(static_cast<uint16_t>(o.value));
   }
 }
@@ -66,65 +67,116 @@ Effects EffectsOf(const CodeClass& code, const Instr& i) {
       const MapInfo& m = code.maps[i.c];
       for (size_t k = 0; k < m.inputs.size(); ++k) {
         UseOperand(m.inputs[k], e);
-        // Written only where there was an element; as a use they stay what they were on the way out.
+        // Written only where there was an element; as a use they stay what they were on the way
+        // out.
         e.uses.push_back(static_cast<uint16_t>(i.a + k));
         e.defs.push_back(static_cast<uint16_t>(i.a + k));
       }
       break;
     }
-    default: break;
+    default:
+      break;
   }
   return e;
 }
 
 std::vector<uint32_t> SuccessorsOf(const Function& f, uint32_t pc) {
   const Instr& i = f.code[pc];
-  const auto near = [&](uint16_t distance) { return static_cast<uint32_t>(static_cast<int64_t>(pc) + 1 + static_cast<int16_t>(distance)); };
+  const auto near = [&](uint16_t distance) {
+    return static_cast<uint32_t>(static_cast<int64_t>(pc) + 1 + static_cast<int16_t>(distance));
+  };
   switch (static_cast<Op>(i.op)) {
-    case Op::kJump: return {i.bc()};
-    case Op::kJumpIf: case Op::kJumpIfNot: return {pc + 1, i.bc()};
-    case Op::kJumpEq: case Op::kJumpNe: case Op::kJumpLtS: case Op::kJumpLeS: case Op::kJumpLtU: case Op::kJumpLeU: return {pc + 1, near(i.c)};
-    case Op::kMapNext: return {pc + 1, near(i.b)};
-    case Op::kReturn: case Op::kReturnVoid: case Op::kTrap: return {};
+    case Op::kJump:
+      return {i.bc()};
+    case Op::kJumpIf:
+    case Op::kJumpIfNot:
+      return {pc + 1, i.bc()};
+    case Op::kJumpEq:
+    case Op::kJumpNe:
+    case Op::kJumpLtS:
+    case Op::kJumpLeS:
+    case Op::kJumpLtU:
+    case Op::kJumpLeU:
+      return {pc + 1, near(i.c)};
+    case Op::kMapNext:
+      return {pc + 1, near(i.b)};
+    case Op::kReturn:
+    case Op::kReturnVoid:
+    case Op::kTrap:
+      return {};
     case Op::kSwitch: {
       const SwitchTable& table = f.switches[i.bc()];
       std::vector<uint32_t> to = {table.otherwise};
       for (const auto& [value, target] : table.cases) to.push_back(target);
       return to;
     }
-    default: return {pc + 1};
+    default:
+      return {pc + 1};
   }
 }
 
-Liveness::Liveness(const CodeClass& code, const Function& f) : words_((f.register_count + 63u) / 64), bits_(f.code.size() * words_) {
+bool LooksAtMemory(Op op) {
+  switch (InfoOf(op).group) {
+    case CostGroup::kCopy:
+    case CostGroup::kTask:
+    case CostGroup::kDsdMake:
+    case CostGroup::kDsdInc:
+    case CostGroup::kDsd:
+    case CostGroup::kDsrLoad:
+    case CostGroup::kMap:
+    case CostGroup::kNative:
+    case CostGroup::kCall:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Liveness::Liveness(const CodeClass& code, const Function& f)
+    : words_((f.register_count + 63u) / 64),
+      live_(f.code.size() * words_),
+      observed_(f.code.size() * words_) {
+  const auto size = static_cast<uint32_t>(f.code.size());
   std::vector<Effects> effects;
   std::vector<std::vector<uint32_t>> successors;
-  for (uint32_t pc = 0; pc < f.code.size(); ++pc) {
+  for (uint32_t pc = 0; pc < size; ++pc) {
     effects.push_back(EffectsOf(code, f.code[pc]));
     successors.push_back(SuccessorsOf(f, pc));
   }
-  std::vector<uint64_t> live(words_);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (auto pc = static_cast<uint32_t>(f.code.size()); pc-- > 0;) {
-      std::fill(live.begin(), live.end(), 0);
-      for (const uint32_t next : successors[pc]) {
-        for (size_t w = 0; w < words_; ++w) live[w] |= bits_[next * words_ + w];
-      }
-      for (const uint16_t r : effects[pc].defs) live[r / 64] &= ~(uint64_t{1} << (r % 64));
-      for (const uint16_t r : effects[pc].uses) live[r / 64] |= uint64_t{1} << (r % 64);
-      for (size_t w = 0; w < words_; ++w) {
-        changed |= bits_[pc * words_ + w] != live[w];
-        bits_[pc * words_ + w] = live[w];
+  // Backwards until nothing changes: what the successors want, less what is written here, and what
+  // `add` puts to it.
+  const auto solve = [&](std::vector<uint64_t>& bits, auto add) {
+    std::vector<uint64_t> now(words_);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (uint32_t pc = size; pc-- > 0;) {
+        std::fill(now.begin(), now.end(), 0);
+        for (const uint32_t next : successors[pc]) {
+          for (size_t w = 0; w < words_; ++w) now[w] |= bits[next * words_ + w];
+        }
+        for (const uint16_t r : effects[pc].defs) now[r / 64] &= ~(uint64_t{1} << (r % 64));
+        add(pc, now);
+        for (size_t w = 0; w < words_; ++w) {
+          changed |= bits[pc * words_ + w] != now[w];
+          bits[pc * words_ + w] = now[w];
+        }
       }
     }
-  }
+  };
+  solve(live_, [&](uint32_t pc, std::vector<uint64_t>& now) {
+    for (const uint16_t r : effects[pc].uses) now[r / 64] |= uint64_t{1} << (r % 64);
+  });
+  solve(observed_, [&](uint32_t pc, std::vector<uint64_t>& now) {
+    if (!LooksAtMemory(static_cast<Op>(f.code[pc].op))) return;
+    for (size_t w = 0; w < words_; ++w) now[w] |= live_[pc * words_ + w];
+  });
 }
 
 std::vector<uint16_t> Liveness::LiveAt(uint32_t pc) const {
   std::vector<uint16_t> regs;
   for (size_t w = 0; w < words_; ++w) {
-    for (uint64_t bits = bits_[pc * words_ + w]; bits != 0; bits &= bits - 1) regs.push_back(static_cast<uint16_t>(w * 64 + static_cast<size_t>(std::countr_zero(bits))));
+    for (uint64_t bits = live_[pc * words_ + w]; bits != 0; bits &= bits - 1)
+      regs.push_back(static_cast<uint16_t>(w * 64 + static_cast<size_t>(std::countr_zero(bits))));
   }
   return regs;
 }

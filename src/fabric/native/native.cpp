@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine's side of the native back end: loads the compiler, decides what is compiled, drives compiled code and the bytecode loop in turn.
+// The machine's side of the native back end: loads the compiler, decides what is compiled, drives
+// compiled code and the bytecode loop in turn.
 #include "fabric/native/native.h"
 
 #include <dlfcn.h>
@@ -21,8 +22,9 @@ namespace {
 
 // Compiled calls nest on the host's stack: deeper ones go through Run's loop.
 constexpr uint32_t kNest = 64;
-// Back end kAuto: a class must have run that many instructions before anything of it is compiled (LLVM takes some 20 ms to load), and that many for each
-// instruction that is compiled (a quarter of a millisecond). So compiling takes no longer than what has been run already.
+// Back end kAuto: a class must have run that many instructions before anything of it is compiled
+// (LLVM takes some 20 ms to load), and that many for each instruction that is compiled (a quarter
+// of a millisecond). So compiling takes no longer than what has been run already.
 constexpr uint64_t kHotStart = 20'000'000;
 constexpr uint64_t kHotPerInstruction = 200'000;
 
@@ -32,8 +34,8 @@ class NativeRunner;
 struct ClassCode {
   const CodeClass* code = nullptr;
   std::unique_ptr<std::atomic<Entry>[]> entries;
-  std::vector<bool> tried;           // under the program's mutex
-  uint32_t frame_bytes = 1;          // of the largest frame, at least 1
+  std::vector<bool> tried;   // under the program's mutex
+  uint32_t frame_bytes = 1;  // of the largest frame, at least 1
   uint32_t descriptor_frame_bytes = 1;
   uint64_t compiled_length = 0;      // under the mutex too
   std::atomic<bool> settled{false};  // nothing is left to compile
@@ -41,33 +43,43 @@ struct ClassCode {
 
 class OrcProgram final : public NativeProgram {
  public:
-  OrcProgram(const Program& program, const CostModel& cost, bool check_uninitialised, Backend backend)
-      : settings_{&program, &cost, &kHelpers, check_uninitialised}, backend_(backend), classes_(program.classes.size()) {
+  OrcProgram(const Program& program, const CostModel& cost, bool check_uninitialised,
+             Backend backend)
+      : settings_{&program, &cost, &kHelpers, check_uninitialised},
+        backend_(backend),
+        classes_(program.classes.size()) {
     first_ = program.classes.data();
     for (size_t i = 0; i < classes_.size(); ++i) {
       classes_[i].code = &program.classes[i];
-      classes_[i].entries = std::make_unique<std::atomic<Entry>[]>(program.classes[i].functions.size());
+      classes_[i].entries =
+          std::make_unique<std::atomic<Entry>[]>(program.classes[i].functions.size());
       classes_[i].tried.resize(program.classes[i].functions.size());
       for (const Function& f : program.classes[i].functions) {
         classes_[i].frame_bytes = std::max<uint32_t>(classes_[i].frame_bytes, f.frame_bytes);
-        classes_[i].descriptor_frame_bytes = std::max<uint32_t>(classes_[i].descriptor_frame_bytes, f.descriptor_frame_bytes);
+        classes_[i].descriptor_frame_bytes =
+            std::max<uint32_t>(classes_[i].descriptor_frame_bytes, f.descriptor_frame_bytes);
       }
     }
   }
   std::unique_ptr<Runner> NewRunner() override;
   uint64_t compiled_functions() const override { return compiled_.load(); }
-  ClassCode& ClassOf(const CodeClass& code) { return classes_[static_cast<size_t>(&code - first_)]; }
+  ClassCode& ClassOf(const CodeClass& code) {
+    return classes_[static_cast<size_t>(&code - first_)];
+  }
   size_t IndexOf(const CodeClass& code) const { return static_cast<size_t>(&code - first_); }
   size_t class_count() const { return classes_.size(); }
 
   // The function's code; compiles it where that is due after `executed` instructions of its class.
   Entry EntryOf(ClassCode& c, uint32_t function, uint64_t executed) {
     if (Entry e = c.entries[function].load(std::memory_order_acquire)) return e;
-    if (backend_ == Backend::kAuto && (executed < kHotStart || c.settled.load(std::memory_order_relaxed))) return nullptr;
+    if (backend_ == Backend::kAuto &&
+        (executed < kHotStart || c.settled.load(std::memory_order_relaxed)))
+      return nullptr;
     const std::lock_guard lock(mutex_);
     if (c.tried[function]) return c.entries[function].load(std::memory_order_relaxed);
     const uint64_t length = c.compiled_length + c.code->functions[function].code.size();
-    if (backend_ == Backend::kAuto && executed < kHotStart + kHotPerInstruction * length) return nullptr;
+    if (backend_ == Backend::kAuto && executed < kHotStart + kHotPerInstruction * length)
+      return nullptr;
     c.tried[function] = true;
     c.compiled_length = length;
     if (std::find(c.tried.begin(), c.tried.end(), false) == c.tried.end()) c.settled = true;
@@ -100,7 +112,8 @@ class NativeRunner final : public Runner {
   Entry Call(uint64_t where, uint32_t depth, uint32_t base, uint32_t sp, uint32_t dsp);
   Outcome Execute(uint64_t where, uint32_t base) {
     const auto pc = static_cast<uint32_t>(where);
-    return fabric::Execute(*core_, *pe_, class_->code->functions[where >> 32], pc, pe_->thread->regs.data() + base, base, context_.run);
+    return fabric::Execute(*core_, *pe_, class_->code->functions[where >> 32], pc,
+                           pe_->thread->regs.data() + base, base, context_.run);
   }
   Pe& pe() { return *pe_; }
 
@@ -113,13 +126,17 @@ class NativeRunner final : public Runner {
       t.frames.push_back({&class_->code->functions[f.function], f.pc, f.base, f.sp, f.dsp});
     }
   }
-  Entry EntryOf(uint32_t function) { return program_.EntryOf(*class_, function, executed_[class_index_] + context_.run.count); }
+  Entry EntryOf(uint32_t function) {
+    return program_.EntryOf(*class_, function, executed_[class_index_] + context_.run.count);
+  }
 
-  // How deep calls may nest before the stack must be looked at, even if each frame is as large as the class's largest.
+  // How deep calls may nest before the stack must be looked at, even if each frame is as large as
+  // the class's largest.
   uint32_t DepthLimit(const Frame& frame, uint32_t depth) const {
     const uint32_t sram = kSramBytes - std::min(frame.sp, kSramBytes);
     const uint32_t descriptors = kRegisterBase - std::min(frame.dsp, kRegisterBase);
-    const uint32_t more = std::min({kNest, sram / class_->frame_bytes, descriptors / class_->descriptor_frame_bytes});
+    const uint32_t more =
+        std::min({kNest, sram / class_->frame_bytes, descriptors / class_->descriptor_frame_bytes});
     return std::min(static_cast<uint32_t>(kMaxFrames), depth + more);
   }
 
@@ -167,9 +184,17 @@ void NativeRunner::Run(Core& core, Pe& pe) {
           on = false;
         }
         break;
-      case Status::kLeft: TakeFrames(t, depth); on = false; break;
-      case Status::kGoOn: TakeFrames(t, depth); break;
-      case Status::kNoEntry: RunBytecode(core, pe, x.run); on = false; break;
+      case Status::kLeft:
+        TakeFrames(t, depth);
+        on = false;
+        break;
+      case Status::kGoOn:
+        TakeFrames(t, depth);
+        break;
+      case Status::kNoEntry:
+        RunBytecode(core, pe, x.run);
+        on = false;
+        break;
     }
   }
   executed_[class_index_] += x.run.count;
@@ -184,7 +209,9 @@ Entry NativeRunner::Call(uint64_t where, uint32_t depth, uint32_t base, uint32_t
   x.call_status = Status::kLeft;
   x.top = depth;
   frames_[depth] = {function, pc, base, sp, dsp};
-  const bool good = PrepareCall(*core_, *pe_, {&class_->code->functions[function], pc, base, sp, dsp}, depth + 1, x.run.clock, callee);
+  const bool good =
+      PrepareCall(*core_, *pe_, {&class_->code->functions[function], pc, base, sp, dsp}, depth + 1,
+                  x.run.clock, callee);
   x.regs = pe_->thread->regs.data();
   x.regs_size = pe_->thread->regs.size();
   if (!good) return nullptr;
@@ -202,23 +229,43 @@ Entry NativeRunner::Call(uint64_t where, uint32_t depth, uint32_t base, uint32_t
 // ---------------------------------------------------------------- what compiled code calls
 NativeRunner& Of(Context* x) { return *static_cast<NativeRunner*>(x->runner); }
 
-uint32_t ExecuteHelper(Context* x, uint64_t where, uint32_t base) { return static_cast<uint32_t>(Of(x).Execute(where, base)); }
-Entry CallHelper(Context* x, uint64_t where, uint32_t depth, uint32_t base, uint32_t sp, uint32_t dsp) { return Of(x).Call(where, depth, base, sp, dsp); }
-void MarkUnwrittenHelper(Context* x, uint32_t address, uint32_t bytes) { Of(x).pe().memory.MarkUnwritten(address, bytes); }
+uint32_t ExecuteHelper(Context* x, uint64_t where, uint32_t base) {
+  return static_cast<uint32_t>(Of(x).Execute(where, base));
+}
+Entry CallHelper(Context* x, uint64_t where, uint32_t depth, uint32_t base, uint32_t sp,
+                 uint32_t dsp) {
+  return Of(x).Call(where, depth, base, sp, dsp);
+}
+void MarkUnwrittenHelper(Context* x, uint32_t address, uint32_t bytes) {
+  Of(x).pe().memory.MarkUnwritten(address, bytes);
+}
 
 template <auto kFunction>
 uint64_t Pure2(uint64_t format, uint64_t b, uint64_t c) {
-  return kFunction(static_cast<FloatFormat>(format), static_cast<uint16_t>(b), static_cast<uint16_t>(c));
+  return kFunction(static_cast<FloatFormat>(format), static_cast<uint16_t>(b),
+                   static_cast<uint16_t>(c));
 }
 bool NotEqual(FloatFormat f, uint16_t a, uint16_t b) { return !F16Equal(f, a, b); }
-uint64_t FromSigned(uint64_t format, uint64_t b, uint64_t) { return F16FromI64(static_cast<FloatFormat>(format), static_cast<int64_t>(b)); }
-uint64_t FromUnsigned(uint64_t format, uint64_t b, uint64_t) { return F16FromU64(static_cast<FloatFormat>(format), b); }
-uint64_t FromF32(uint64_t format, uint64_t b, uint64_t) { return F16FromF32(static_cast<FloatFormat>(format), static_cast<uint32_t>(b)); }
-uint64_t ToF32(uint64_t format, uint64_t b, uint64_t) { return F32FromF16(static_cast<FloatFormat>(format), static_cast<uint16_t>(b)); }
-uint64_t ToBool(uint64_t format, uint64_t b, uint64_t) { return F16ToDouble(static_cast<FloatFormat>(format), static_cast<uint16_t>(b)) != 0.0; }
+uint64_t FromSigned(uint64_t format, uint64_t b, uint64_t) {
+  return F16FromI64(static_cast<FloatFormat>(format), static_cast<int64_t>(b));
+}
+uint64_t FromUnsigned(uint64_t format, uint64_t b, uint64_t) {
+  return F16FromU64(static_cast<FloatFormat>(format), b);
+}
+uint64_t FromF32(uint64_t format, uint64_t b, uint64_t) {
+  return F16FromF32(static_cast<FloatFormat>(format), static_cast<uint32_t>(b));
+}
+uint64_t ToF32(uint64_t format, uint64_t b, uint64_t) {
+  return F32FromF16(static_cast<FloatFormat>(format), static_cast<uint16_t>(b));
+}
+uint64_t ToBool(uint64_t format, uint64_t b, uint64_t) {
+  return F16ToDouble(static_cast<FloatFormat>(format), static_cast<uint16_t>(b)) != 0.0;
+}
 template <typename T>
 uint64_t ToInt(uint64_t format, uint64_t b, uint64_t) {
-  return static_cast<uint64_t>(IntFromDouble(F16ToDouble(static_cast<FloatFormat>(format), static_cast<uint16_t>(b)), sizeof(T) * 8, std::is_signed_v<T>));
+  return static_cast<uint64_t>(
+      IntFromDouble(F16ToDouble(static_cast<FloatFormat>(format), static_cast<uint16_t>(b)),
+                    sizeof(T) * 8, std::is_signed_v<T>));
 }
 
 Helpers MakeHelpers() {
@@ -256,10 +303,12 @@ const Helpers kHelpers = MakeHelpers();
 using Factory = Compiler* (*)(const Settings*, char*, size_t);
 
 Result<Factory> LoadFactory() {
-  // Beside the program or module that this code is part of, in the lib folder next to its own, or where the build put it.
+  // Beside the program or module that this code is part of, in the lib folder next to its own, or
+  // where the build put it.
   Dl_info self{};
   std::vector<std::filesystem::path> places;
-  if (dladdr(reinterpret_cast<const void*>(&MakeHelpers), &self) != 0 && self.dli_fname != nullptr) {
+  if (dladdr(reinterpret_cast<const void*>(&MakeHelpers), &self) != 0 &&
+      self.dli_fname != nullptr) {
     std::error_code error;
     const auto folder = std::filesystem::canonical(self.dli_fname, error).parent_path();
     places = {folder, folder.parent_path() / "lib"};
@@ -269,11 +318,15 @@ Result<Factory> LoadFactory() {
   for (const auto& place : places) {
     const auto path = place / "libszarena_native.so";
     if (!std::filesystem::exists(path)) continue;
-    if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return reinterpret_cast<Factory>(dlsym(library, "szarena_native_compiler"));
+    if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
+      return reinterpret_cast<Factory>(dlsym(library, "szarena_native_compiler"));
     why = dlerror();
     break;
   }
-  return Fail(ErrorCode::kUnavailable, fmt::format("no native back end: {}. Install Debian's llvm-19-dev (./dev setup --native) and build again, or use bytecode", why));
+  return Fail(ErrorCode::kUnavailable,
+              fmt::format("no native back end: {}. Install Debian's llvm-19-dev (./dev setup "
+                          "--native) and build again, or use bytecode",
+                          why));
 }
 
 Result<void> OrcProgram::Load() {
@@ -282,7 +335,8 @@ Result<void> OrcProgram::Load() {
   if (!kFactory) return tl::unexpected(kFactory.error());
   char why[300] = {};
   compiler_.reset((*kFactory)(&settings_, why, sizeof why));
-  if (compiler_ == nullptr) return Fail(ErrorCode::kUnavailable, fmt::format("no native back end: {}; use bytecode", why));
+  if (compiler_ == nullptr)
+    return Fail(ErrorCode::kUnavailable, fmt::format("no native back end: {}; use bytecode", why));
   return {};
 }
 
@@ -293,20 +347,24 @@ Result<Backend> ParseBackend(std::string_view name) {
   for (const Backend b : {Backend::kBytecode, Backend::kNative, Backend::kAuto}) {
     if (name == BackendName(b)) return b;
   }
-  return Fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is no back end: expected bytecode, native or auto", name));
+  return Fail(ErrorCode::kInvalidArgument,
+              fmt::format("'{}' is no back end: expected bytecode, native or auto", name));
 }
 
-std::string_view BackendName(Backend b) { return b == Backend::kBytecode ? "bytecode" : b == Backend::kNative ? "native" : "auto"; }
+std::string_view BackendName(Backend b) {
+  return b == Backend::kBytecode ? "bytecode" : b == Backend::kNative ? "native" : "auto";
+}
 
 Result<Backend> BackendFromEnvironment() {
   const char* name = std::getenv("SZARENA_BACKEND");
-  if (name == nullptr || *name == '\0') return Backend::kBytecode;
+  if (name == nullptr || *name == '\0') return Backend::kAuto;
   auto b = ParseBackend(name);
   if (!b) return WithContext(std::move(b).error(), "in the environment variable SZARENA_BACKEND");
   return b;
 }
 
-Result<std::unique_ptr<NativeProgram>> MakeNative(Backend backend, const bytecode::Program& program, const CostModel& cost, bool check_uninitialised) {
+Result<std::unique_ptr<NativeProgram>> MakeNative(Backend backend, const bytecode::Program& program,
+                                                  const CostModel& cost, bool check_uninitialised) {
   if (backend == Backend::kBytecode) return nullptr;
   auto made = std::make_unique<native::OrcProgram>(program, cost, check_uninitialised, backend);
   if (backend == Backend::kNative) SZARENA_TRY_VOID(made->Load());
