@@ -13,6 +13,7 @@
 #include "judge/checks.h"
 #include "judge/runner.h"
 #include "target/cpu/build.h"
+#include "target/cuda/build.h"
 
 namespace szarena::judge {
 namespace {
@@ -237,12 +238,61 @@ Result<ProfileReport> ProfileWafer(EvaluateOptions options) {
   return report;
 }
 
+// What each kernel uses, and where there is a device, the figures that benchmark gives.
+Result<ProfileReport> ProfileDevice(EvaluateOptions options) {
+  SZARENA_TRY(sandbox::Sandbox sandbox, sandbox::Sandbox::Probe());
+  SZARENA_TRY(const std::string root, task::FindRoot());
+  sandbox.Hide(root);
+  const auto candidate = target::ReadCandidate(options.candidate);
+  if (!candidate) return Refusal(candidate.error().ToString());
+  if (options.on_stage) options.on_stage(Stage::kBuilt);
+  SZARENA_TRY(const target::BuildResult built, target::cuda::BuildWithUsage(sandbox, *candidate));
+  if (!built.ok) return Refusal("it does not build: " + built.reason + "\n" + Printable(built.log, 8000, Lines::kAny));
+  ProfileReport report;
+  report.ok = true;
+  Json kernels = Json::MakeArray();
+  for (const target::cuda::KernelUsage& kernel : target::cuda::ReadUsage(built.log)) {
+    // A streaming multiprocessor has 65,536 registers, given to a warp in units of 8 a thread.
+    const int64_t warps = kernel.registers > 0 ? 65536 / ((kernel.registers + 7) / 8 * 8 * 32) : 0;
+    const std::string name = Printable(kernel.name, 200, Lines::kOne);
+    kernels.Append(Json::Of({{"kernel", name},
+                             {"registers", kernel.registers},
+                             {"warps_by_registers", warps},
+                             {"stack_bytes", kernel.stack_bytes},
+                             {"spill_store_bytes", kernel.spill_store_bytes},
+                             {"spill_load_bytes", kernel.spill_load_bytes},
+                             {"shared_bytes", kernel.shared_bytes}}));
+    report.text += fmt::format("{}: {} registers (room for {} warps in a multiprocessor), {} bytes of stack, spills {} stored {} loaded, {} bytes shared\n",
+                               name, kernel.registers, warps, kernel.stack_bytes, kernel.spill_store_bytes,
+                               kernel.spill_load_bytes, kernel.shared_bytes);
+  }
+  report.content = Json::Of({{"target", "cuda"}, {"kernels", std::move(kernels)}});
+  options.hidden = false;
+  options.until = Stage::kMeasured;
+  SZARENA_TRY(const Evaluation evaluation, Evaluate(options));
+  const Verdict& verdict = evaluation.verdict;
+  report.text += verdict.feedback;
+  for (size_t d = 0; d < verdict.directions.size(); ++d) {
+    const DirectionResult& result = verdict.directions[d];
+    if (!result.candidate) continue;
+    const auto median = [](const std::optional<Figure>& figure) { return figure ? Json(figure->median) : Json(); };
+    report.content.Set(DirectionName(verdict.task, static_cast<Direction>(d)),
+                       Json::Of({{"kernel_gbs", median(result.candidate->kernel)},
+                                 {"device_gbs", median(result.candidate->device)},
+                                 {"host_gbs", median(result.candidate->host)},
+                                 {"floor_fraction", result.floor_fraction}}));
+  }
+  report.content.Set("copy_bandwidth_gbs", verdict.copy_bandwidth_gbs);
+  return report;
+}
+
 }  // namespace
 
 Result<ProfileReport> ProfileCandidate(const EvaluateOptions& options) {
   if (options.target == "cpu") return CpuProfiler(options).Run();
   if (options.target == "cerebras") return ProfileWafer(options);
-  return Refusal("target '" + options.target + "' has no profiler here; benchmark tells times apart");
+  if (options.target == "cuda") return ProfileDevice(options);
+  return Refusal("target '" + options.target + "' has no profiler");
 }
 
 }  // namespace szarena::judge

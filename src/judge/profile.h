@@ -14,6 +14,8 @@ namespace szarena::judge {
 // step there:
 //   cpu       per direction: samples, seconds_per_call, outside (share of samples in libraries), functions
 //             [{function, share}], lines [{location, function, text, share}]
+//   cuda      kernels [{kernel, registers, warps_by_registers, stack_bytes, spill_store_bytes, spill_load_bytes, shared_bytes}];
+//             with a device per direction kernel_gbs, device_gbs, host_gbs, floor_fraction, and copy_bandwidth_gbs
 //   cerebras  per direction: pes_active, busy, stalled and idle cycles, instructions, vector elements, wavelets, times apart
 struct ProfileReport {
   bool ok = false;
@@ -21,7 +23,7 @@ struct ProfileReport {
   std::string text;
 };
 
-// Of the largest public case (cpu), or of the timed data (cerebras). `options` as for Evaluate; its baseline is not run.
+// Of the largest public case (cpu), or of the timed data. `options` as for Evaluate.
 Result<ProfileReport> ProfileCandidate(const EvaluateOptions& options);
 
 }  // namespace szarena::judge

@@ -2,8 +2,11 @@
 #include "target/cuda/build.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
+#include "os/files.h"
 #include "os/process.h"
 #include "target/compile.h"
 #include "target/cuda/device.h"
@@ -37,7 +40,10 @@ Result<std::string> FindNvcc() {
   return error ? *found : real.string();
 }
 
-Result<BuildResult> Build(const sandbox::Sandbox& sandbox, const Candidate& candidate) {
+namespace {
+
+Result<BuildResult> BuildWith(const sandbox::Sandbox& sandbox, const Candidate& candidate,
+                              const std::vector<std::string>& more) {
   SZARENA_TRY(const std::string nvcc, FindNvcc());
   CompileSpec spec;
   spec.argv = {nvcc,
@@ -51,6 +57,7 @@ Result<BuildResult> Build(const sandbox::Sandbox& sandbox, const Candidate& cand
                "-arch=" + TargetArchitecture(sandbox),
                "-ccbin",
                "/usr/bin/g++"};
+  spec.argv.insert(spec.argv.end(), more.begin(), more.end());
   bool any_source = false;
   for (const CandidateFile& file : candidate.files) {
     if (!HasSuffix(file.path, {".cu", ".cc", ".cpp", ".cxx"})) continue;
@@ -70,6 +77,55 @@ Result<BuildResult> Build(const sandbox::Sandbox& sandbox, const Candidate& cand
   spec.timeout = std::chrono::seconds(240);
   spec.address_space_bytes = 16ull << 30;
   return CompileLibrary(sandbox, candidate, spec);
+}
+
+// The number before `unit` in a line of ptxas's: "24 registers", "8 bytes spill stores".
+int64_t NumberBefore(const std::string& line, const std::string& unit) {
+  const size_t end = line.find(" " + unit);
+  if (end == std::string::npos || end == 0) return 0;
+  size_t begin = end;
+  while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
+  return begin == end ? 0 : std::strtoll(line.c_str() + begin, nullptr, 10);
+}
+
+}  // namespace
+
+Result<BuildResult> Build(const sandbox::Sandbox& sandbox, const Candidate& candidate) {
+  return BuildWith(sandbox, candidate, {});
+}
+
+Result<BuildResult> BuildWithUsage(const sandbox::Sandbox& sandbox, const Candidate& candidate) {
+  SZARENA_TRY(BuildResult result, BuildWith(sandbox, candidate, {"-Xptxas", "-v"}));
+  if (!result.ok) return result;
+  SZARENA_TRY(const os::UniqueFd log, os::MemoryFile("log", result.log));
+  sandbox::Command command;
+  command.argv = {"/usr/bin/c++filt"};
+  command.fds = {{log.get(), 0}};
+  const auto readable = sandbox.Run(command, std::chrono::seconds(20));
+  if (readable && readable->status.ok()) result.log = readable->out;
+  return result;
+}
+
+std::vector<KernelUsage> ReadUsage(const std::string& log) {
+  constexpr std::string_view kBegin = "Compiling entry function '";
+  std::vector<KernelUsage> kernels;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t at = line.find(kBegin);
+    if (at != std::string::npos) {
+      const size_t begin = at + kBegin.size();
+      kernels.emplace_back().name = line.substr(begin, line.rfind("' for '") - begin);
+    } else if (!kernels.empty() && line.find("bytes stack frame") != std::string::npos) {
+      KernelUsage& kernel = kernels.back();
+      kernel.stack_bytes = NumberBefore(line, "bytes stack frame");
+      kernel.spill_store_bytes = NumberBefore(line, "bytes spill stores");
+      kernel.spill_load_bytes = NumberBefore(line, "bytes spill loads");
+    } else if (!kernels.empty() && line.find("registers") != std::string::npos) {
+      kernels.back().registers = NumberBefore(line, "registers");
+      kernels.back().shared_bytes = NumberBefore(line, "bytes smem");
+    }
+  }
+  return kernels;
 }
 
 const Backend& CudaBackend() {

@@ -101,6 +101,40 @@ class CudaTarget : public testing::Test {
 sandbox::Sandbox* CudaTarget::sandbox_ = nullptr;
 DeviceAccess* CudaTarget::device_ = nullptr;
 
+TEST_F(CudaTarget, UsageIsReadFromTheCompilersLog) {
+  const auto kernels = ReadUsage(
+      "ptxas info    : 0 bytes gmem\n"
+      "ptxas info    : Compiling entry function 'Encode(float const*, int)' for 'sm_90'\n"
+      "ptxas info    : Function properties for _Z1kPfi\n"
+      "    48 bytes stack frame, 8 bytes spill stores, 16 bytes spill loads\n"
+      "ptxas info    : Used 40 registers, used 1 barriers, 48 bytes cumulative stack size, 1024 bytes smem\n"
+      "ptxas info    : Compiling entry function 'Scan()' for 'sm_90'\n"
+      "ptxas info    : Used 8 registers, used 0 barriers\n");
+  ASSERT_EQ(kernels.size(), 2U);
+  EXPECT_EQ(kernels[0].name, "Encode(float const*, int)");
+  EXPECT_EQ(kernels[0].registers, 40);
+  EXPECT_EQ(kernels[0].stack_bytes, 48);
+  EXPECT_EQ(kernels[0].spill_store_bytes, 8);
+  EXPECT_EQ(kernels[0].spill_load_bytes, 16);
+  EXPECT_EQ(kernels[0].shared_bytes, 1024);
+  EXPECT_EQ(kernels[1].registers, 8);
+}
+
+TEST_F(CudaTarget, TheCompilerTellsWhatKernelsUse) {
+  if (!FindNvcc()) GTEST_SKIP() << "no nvcc here";
+  Candidate candidate;
+  candidate.files.push_back(
+      {"a.cu",
+       "__global__ void Twice(float* a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] *= 2; }\n"});
+  const auto built = BuildWithUsage(*sandbox_, candidate);
+  ASSERT_TRUE(built) << built.error().ToString();
+  ASSERT_TRUE(built->ok) << built->log;
+  const auto kernels = ReadUsage(built->log);
+  ASSERT_EQ(kernels.size(), 1U) << built->log;
+  EXPECT_EQ(kernels[0].name, "Twice(float*, int)");
+  EXPECT_GT(kernels[0].registers, 0);
+}
+
 TEST_F(CudaTarget, ProbeNamesTheDevice) {
   EXPECT_THAT(device_->name,
               HasSubstr("host fixture, compute capability 9.0, driver for CUDA 13.0"));
