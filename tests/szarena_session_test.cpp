@@ -59,6 +59,18 @@ TEST_F(SessionTest, IsStoredRecordedAndReported) {
   ASSERT_TRUE(transcript) << transcript.error().ToString();
   EXPECT_EQ(*transcript->values.back().Find("kind")->string(), "stop");
 
+  // Its attempts, judged again on the same data, come as far.
+  const auto replay =
+      RunProgram({"replay", Path("o/" + *session.Find("transcript")->string()), "--out",
+                  Path("replayed"), "--json"});
+  ASSERT_EQ(replay.status.code, 0) << replay.err;
+  const auto compared = data::ParseJson(replay.out, "replay");
+  ASSERT_EQ(compared->Find("attempts")->items().size(), 2U);
+  for (const data::Json& attempt : compared->Find("attempts")->items()) {
+    EXPECT_EQ(attempt.Find("same_files")->boolean(), true) << attempt.Dump(2);
+    EXPECT_EQ(*attempt.Find("stage_now")->string(), "measured");
+  }
+
   const auto again = RunProgram(SessionArguments(Path("o")));  // the same trial is finished
   EXPECT_EQ(again.status.code, 2);
   EXPECT_THAT(again.err, testing::HasSubstr("is finished already"));

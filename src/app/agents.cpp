@@ -17,7 +17,10 @@
 namespace szarena::app {
 namespace {
 
-const char* Variable(const std::string& name) { return std::getenv(name.c_str()); }
+// Nothing here changes the environment while threads run.
+const char* Variable(const std::string& name) {
+  return std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
+}
 
 bool IsSynthetic(const std::string& agent) {
   return agent == "synthetic" || agent.starts_with("synthetic:");
@@ -62,6 +65,7 @@ Result<MadeAgent> MakeModelAgent(const model::Settings& settings, const AgentOpt
   }
   MadeAgent made;
   made.calls_model = true;
+  made.resumable = workflow->resumable;
   made.agent = std::make_unique<agent::ModelAgent>(
       std::make_unique<model::HttpModel>(std::move(config)), *workflow, std::move(words),
       options.settings, DefaultFile(setup.target));
@@ -100,7 +104,7 @@ Result<std::string> WorkflowFor(const AgentOptions& options) {
                             "PROVIDER:MODEL, an agent of '{}', or an agent program ({})",
                             options.agent, model::SettingsPath(Variable), ProgramAgentNames()));
   }
-  const std::string workflow = options.workflow.empty() ? "iterative" : options.workflow;
+  std::string workflow = options.workflow.empty() ? "iterative" : options.workflow;
   if (!agent::FindWorkflow(workflow)) {
     return Fail(ErrorCode::kInvalidArgument,
                 fmt::format("there is no workflow '{}'; expected one of: {}", workflow,

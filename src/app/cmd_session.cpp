@@ -53,6 +53,13 @@ Result<ExitCode> RunSessionCommand(const Options& options) {
   SZARENA_TRY(SessionSetup setup,
               PrepareSession(options.session, KeyName(options.agent), workflow));
   SZARENA_TRY(const MadeAgent made, MakeAgent(options.agent, setup));
+  if (setup.plan.resume && !made.resumable) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("agent '{}' in workflow '{}' cannot go on after an interruption; run it "
+                    "again without --resume",
+                    setup.plan.key.agent, workflow));
+  }
   agent::Budget& budget = setup.plan.budget;
   if (made.calls_model && !budget.model_calls && !budget.tokens && !budget.cost_usd &&
       !budget.wall_seconds) {

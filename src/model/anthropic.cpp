@@ -41,7 +41,7 @@ Json ResultBlock(const Message& message) {
 }
 
 // Marks the last block: everything up to it may be cached.
-Json Cached(Json blocks) {
+Json Cached(const Json& blocks) {
   Json marked = Json::MakeArray();
   const size_t count = blocks.items().size();
   for (size_t i = 0; i < count; ++i) {
@@ -71,8 +71,8 @@ Json Messages(const Request& request) {
   Json messages = Json::MakeArray();
   for (auto& [role, blocks] : turns) {
     const bool last = &blocks == &turns.back().second;
-    messages.Append(Json::Of(
-        {{"role", role}, {"content", last ? Cached(std::move(blocks)) : std::move(blocks)}}));
+    messages.Append(
+        Json::Of({{"role", role}, {"content", last ? Cached(blocks) : std::move(blocks)}}));
   }
   return messages;
 }
