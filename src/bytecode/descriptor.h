@@ -17,6 +17,7 @@ inline constexpr int kDescriptorBytes = 32;
 inline constexpr uint16_t kInfiniteExtent = 0x7fff;
 inline constexpr uint8_t kNoQueue = 0xff;
 inline constexpr uint8_t kNoColor = 0xff;
+inline constexpr uint8_t kQueueOfColor = 0xff;  // WSE-2 fabric input that names no queue: the one that receives its colour
 
 // Offsets of the fields inside the 32 bytes are those of the comments; DsdField names them for instruction DsdSet.
 struct Descriptor {

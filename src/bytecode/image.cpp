@@ -150,13 +150,13 @@ template <typename A> void Io(A& a, AsyncSettings& v) {
 template <typename A> void Io(A& a, DsdOpInfo& v) {
   All(a, v.op, v.dest, v.src[0], v.src[1], v.src[2], v.settings, v.has_index, v.index_in_register, v.index);
 }
-template <typename A> void Io(A& a, DsrLoadInfo& v) { All(a, v.handle, v.save_address, v.single_step, v.settings); }
+template <typename A> void Io(A& a, DsrLoadInfo& v) { All(a, v.handle, v.save_address, v.settings); }
 template <typename A> void Io(A& a, MapInfo& v) { All(a, v.inputs, v.output); }
 template <typename A> void Io(A& a, FifoInfo& v) {
-  All(a, v.name, v.address, v.capacity, v.elem_size, v.on_push, v.on_pop, v.empty_action, v.full_action, v.read_length, v.write_length);
+  All(a, v.name, v.address, v.capacity, v.elem_size, v.on_push, v.on_pop, v.empty_action, v.full_action, v.read_length, v.write_length, v.priority);
 }
 template <typename A> void Io(A& a, TaskBinding& v) { All(a, v.kind, v.id, v.function, v.high_priority); }
-template <typename A> void Io(A& a, QueueInit& v) { All(a, v.output, v.queue, v.color, v.low_priority, v.control_table); }
+template <typename A> void Io(A& a, QueueInit& v) { All(a, v.output, v.queue, v.color, v.priority, v.control_table); }
 template <typename A> void Io(A& a, HandlerBinding& v) { All(a, v.output, v.id, v.function); }
 template <typename A> void Io(A& a, RotatingTasks& v) { All(a, v.data_id, v.alternate, v.limit, v.init); }
 template <typename A> void Io(A& a, DsrInit& v) { All(a, v.load, v.descriptor); }

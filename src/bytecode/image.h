@@ -12,7 +12,7 @@
 
 namespace szarena::bytecode {
 
-inline constexpr uint32_t kImageVersion = 1;
+inline constexpr uint32_t kImageVersion = 2;
 
 std::vector<uint8_t> ToBytes(const Program& program);
 // Fails with kCorrupt; a program that loads has also passed Verify().

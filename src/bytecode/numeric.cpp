@@ -135,7 +135,10 @@ uint32_t F32Add(uint32_t a, uint32_t b) { return Canonical(AsFloat(a) + AsFloat(
 uint32_t F32Sub(uint32_t a, uint32_t b) { return Canonical(AsFloat(a) - AsFloat(b)); }
 uint32_t F32Mul(uint32_t a, uint32_t b) { return Canonical(AsFloat(a) * AsFloat(b)); }
 uint32_t F32Div(uint32_t a, uint32_t b) { return Canonical(AsFloat(a) / AsFloat(b)); }
-uint32_t F32Fma(uint32_t a, uint32_t b, uint32_t c) { return Canonical(std::fmaf(AsFloat(a), AsFloat(b), AsFloat(c))); }
+uint32_t F32MulAdd(uint32_t a, uint32_t b, uint32_t c) {
+  const float product = AsFloat(a) * AsFloat(b);  // rounded: this file is compiled without contraction
+  return Canonical(product + AsFloat(c));
+}
 uint32_t F32Max(uint32_t a, uint32_t b) {
   const float x = AsFloat(a);
   const float y = AsFloat(b);

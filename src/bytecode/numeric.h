@@ -36,7 +36,7 @@ uint32_t F32Add(uint32_t a, uint32_t b);
 uint32_t F32Sub(uint32_t a, uint32_t b);
 uint32_t F32Mul(uint32_t a, uint32_t b);
 uint32_t F32Div(uint32_t a, uint32_t b);
-uint32_t F32Fma(uint32_t a, uint32_t b, uint32_t c);  // a * b + c
+uint32_t F32MulAdd(uint32_t a, uint32_t b, uint32_t c);  // a * b + c, the product rounded first (docs/csl/machine.md)
 uint32_t F32Max(uint32_t a, uint32_t b);
 uint32_t F32FromDouble(double v);
 double F32ToDouble(uint32_t bits);

@@ -170,10 +170,10 @@ TEST(Float16Max, IgnoresNanAndOrdersZeros) {
   EXPECT_EQ(F16Max(f, 0xc000, 0xbc00), 0xbc00);
 }
 
-TEST(Float32, FusedMultiplyAddRoundsOnceAndNanIsCanonical) {
+TEST(Float32, MultiplyAddRoundsTheProductAndNanIsCanonical) {
   const auto bits = [](float v) { return std::bit_cast<uint32_t>(v); };
   const float a = 1.0f + 0x1p-12f;
-  EXPECT_EQ(F32Fma(bits(a), bits(a), bits(-1.0f)), bits(0x1p-11f + 0x1p-24f));
+  EXPECT_EQ(F32MulAdd(bits(a), bits(a), bits(-1.0f)), bits(0x1p-11f));  // fused: 0x1p-11f + 0x1p-24f
   EXPECT_EQ(F32Add(bits(INFINITY), bits(-INFINITY)), 0x7fc00000u);
   EXPECT_EQ(F32Max(0x7fc00000u, bits(-2.0f)), bits(-2.0f));
 }

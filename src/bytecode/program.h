@@ -111,7 +111,6 @@ struct DsdOpInfo {
 struct DsrLoadInfo {
   uint32_t handle = 0;        // DsrHandle
   bool save_address = false;  // after an operation the DSR goes on behind the last element
-  bool single_step = false;
   AsyncSettings settings = {};     // Signal::in_register must be false
 };
 
@@ -133,6 +132,7 @@ struct FifoInfo {
   FifoAction full_action = FifoAction::kTestOrSuspend;
   uint16_t read_length = 0;
   uint16_t write_length = 0;
+  Priority priority = Priority::kDefault;  // WSE-3: of asynchronous operations with it
 };
 
 // ---------------------------------------------------------------- tasks and queues
@@ -148,7 +148,7 @@ struct QueueInit {
   bool output = false;
   uint8_t queue = 0;
   uint8_t color = kNoColor;   // kNoColor: WSE-2 output queue
-  bool low_priority = false;
+  Priority priority = Priority::kDefault;  // WSE-2 input queue: of the microthread that reads it
   uint8_t control_table = 0xff;
 };
 struct HandlerBinding {       // teardown (id is a colour) and empty-queue (id is a queue) handlers

@@ -180,7 +180,9 @@ Operand InitializeQueue(BuiltinCall& call) {
       init.color = static_cast<uint8_t>(*number);
     }
     if (!wse3) {
-      if (reader.Has("priority")) init.low_priority = reader.Choice("priority", {"high", "low"}) == size_t{1};
+      if (const auto priority = reader.Has("priority") ? reader.Choice("priority", {"low", "medium", "high"}) : std::nullopt) {
+        init.priority = static_cast<bytecode::Priority>(*priority + 1);
+      }
     } else if (!init.output && reader.Has("ctrl_table_id")) {
       init.control_table = static_cast<uint8_t>(reader.Int("ctrl_table_id", 0, 15, 0));
     }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "csl/layout/class_state.h"
 #include "csl/layout/color_config.h"
 #include "csl/layout/layout_state.h"
 #include "csl/layout/reserved.h"
@@ -185,7 +186,8 @@ Operand ExportName(BuiltinCall& call) {
   return Void(call);
 }
 
-// @host_stream(name, color, into_pes): the memcpy library says which colours the host streams on.
+// @host_stream(name, color, into_pes): the memcpy library says which colours the host streams on. It may say so in the layout, or
+// (SDK 0.9 and older) in the code of a PE.
 Operand DeclareHostStream(BuiltinCall& call) {
   if (!call.eval.session().files.IsLibrary(call.eval.ast().source())) {
     return call.eval.Report(DiagKind::kLibraryBuiltin, call.span, call.entry.name);
@@ -196,14 +198,14 @@ Operand DeclareHostStream(BuiltinCall& call) {
   if (!name || !color_value || !into || name->as_text() == nullptr) return Operand::Error();
   auto color = ReadColor(call.eval, *color_value, call.span);
   if (!color) return Operand::Error();
-  LayoutState& state = State(call);
-  for (const HostStream& stream : state.streams) {
+  std::vector<HostStream>& streams = call.eval.unit().kind == Unit::Kind::kLayout ? State(call).streams : ClassState::Of(call.eval.unit()).streams;
+  for (const HostStream& stream : streams) {
     if (stream.color == *color && (stream.name != *name->as_text())) {
       return call.eval.Report(DiagKind::kHostStreamTwice, call.span, *color, stream.name, *name->as_text());
     }
     if (stream.color == *color) return Void(call);
   }
-  state.streams.push_back({*name->as_text(), static_cast<uint8_t>(*color), *into->as_int() != 0});
+  streams.push_back({*name->as_text(), static_cast<uint8_t>(*color), *into->as_int() != 0});
   return Void(call);
 }
 
@@ -234,7 +236,7 @@ constexpr BuiltinEntry kEntries[] = {
     {"set_tile_code", 2, 4, kInLayout, GoOn<SetTileCode>, "@set_tile_code(x, y, \"file.csl\", .{ .param = value })"},
     {"set_color_config", 4, 4, kInLayout, GoOn<SetColorConfig>, "@set_color_config(x, y, color, .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } })"},
     {"export_name", 2, 3, kInLayout, GoOn<ExportName>, "@export_name(\"name\", TYPE, is_mutable)"},
-    {"host_stream", 3, 3, kInLayout, GoOn<DeclareHostStream>, "@host_stream(name, color, into_pes)"},
+    {"host_stream", 3, 3, kInLayout | kInComptime, GoOn<DeclareHostStream>, "@host_stream(name, color, into_pes)"},
     {"get_rectangle", 0, 0, kAnywhere, GetRectangle, "@get_rectangle()"},
 };
 

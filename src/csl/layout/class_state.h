@@ -37,6 +37,7 @@ class ClassState : public UnitExtension {
   std::unordered_map<const Global*, uint32_t> export_ids;  // of what @export_symbol was called for, by whatever name
   std::vector<Span> export_spans;  // parallel to CodeClass::exports
   Span control_table_span;
+  std::vector<HostStream> streams;  // that the code of this class declares
 
   static ClassState& Of(Unit& unit) { return static_cast<ClassState&>(*unit.extension); }
 };

@@ -163,6 +163,9 @@ class ProgramCompiler {
       }
       program_.exports.push_back(std::move(symbol));
     }
+  }
+
+  void FillStreams() {
     for (const HostStream& stream : state_->streams) {
       bytecode::Export symbol;
       symbol.name = stream.name;
@@ -188,6 +191,7 @@ class ProgramCompiler {
       }
       local_routes.push_back(CompileClass(code, name));
     }
+    FillStreams();
     JoinRoutes(local_routes);
     CheckExports();
   }
@@ -202,6 +206,13 @@ class ProgramCompiler {
     for (size_t i = 0; i < given.size(); ++i) {
       if (!given[i]) session_.diags.Report(DiagKind::kNeverExported, state_->names[i].span, state_->names[i].name);
     }
+  }
+
+  void AddStream(const HostStream& stream) {
+    for (const HostStream& other : state_->streams) {
+      if (other.color == stream.color && other.name == stream.name) return;
+    }
+    state_->streams.push_back(stream);
   }
 
   std::vector<ClassState::LocalRoute> CompileClass(const TileCode& code, const std::string& name) {
@@ -224,6 +235,7 @@ class ProgramCompiler {
       }
       program_.classes.push_back(done ? analysis.Take() : bytecode::CodeClass{});
       program_.classes.back().name = name;
+      for (const HostStream& stream : state.streams) AddStream(stream);
       return state.local_routes;
     }
   }

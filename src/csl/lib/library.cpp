@@ -6,8 +6,9 @@ namespace szarena::csl {
 std::span<const LibraryEntry> Library() { return {kLibrary, kLibraryCount}; }
 
 std::optional<std::string_view> LibraryText(std::string_view name) {
+  const std::string_view current = name == "memcpy_multi/memcpy_switches" ? "memcpy/memcpy_switches" : name;
   for (const LibraryEntry& entry : Library()) {
-    if (entry.name == name) return entry.text;
+    if (entry.name == current) return entry.text;
   }
   return std::nullopt;
 }

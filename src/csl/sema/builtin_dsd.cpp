@@ -353,8 +353,13 @@ bool SetFabric(BuiltinCall& call, Settings& settings, DsdMaker& maker, bool is_i
   if (!set("extent", DsdField::kExtent0, types.u16(), true)) return false;
   if (!set("fabric_color", DsdField::kColor, types.Handle(HandleKind::kColor), !wse3 && !is_input)) return false;
   Descriptor& d = maker.known();
-  d.queue = 0;  // WSE-2: what programs of SDK 1.1 and older get where they name none
-  if (!set(is_input ? "input_queue" : "output_queue", DsdField::kQueue, queue, wse3 || is_input)) return false;
+  // WSE-2: what a DSD that names no queue gets (programs of SDK 1.1 and older).
+  d.queue = is_input ? bytecode::kQueueOfColor : uint8_t{0};
+  if (is_input && !settings.Has("fabric_color") && !settings.Has("input_queue")) {
+    eval.Report(DiagKind::kDsdFieldMissing, call.span, "input_queue");
+    return false;
+  }
+  if (!set(is_input ? "input_queue" : "output_queue", DsdField::kQueue, queue, wse3)) return false;
   d.elem_size = 4;
   if (const auto simd = settings.Choice("simd_mode", {"simd_32", "simd_64", "simd_32_or_64"})) {
     d.simd = static_cast<bytecode::SimdMode>(*simd + 1);

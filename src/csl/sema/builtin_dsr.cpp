@@ -103,6 +103,7 @@ Operand Load(BuiltinCall& call, size_t dsd_index) {
   if (call.args.size() > dsd_index + 1) {
     Settings settings(eval, call.args[dsd_index + 1], "the settings of @load_to_dsr");
     load.save_address = settings.Bool("save_address", false);
+    (void)settings.Bool("single_step", false);  // documented for the registers of @map, which steps them in any case
     const auto done = [slot](bytecode::CodeClass& c) -> bytecode::Signal& {
       return c.dsr_inits[slot].load.settings.on_done;
     };
@@ -139,6 +140,27 @@ Operand LoadToDsrXdsr(BuiltinCall& call) { return Load(call, 2); }
 Operand LoadToDsrXdsrSr(BuiltinCall& call) { return Load(call, 3); }
 
 // ---------------------------------------------------------------- FIFOs
+
+// Settings that only one architecture's FIFOs have.
+bool CheckFifoArch(Evaluator& eval, Settings& settings, const bytecode::FifoInfo& fifo) {
+  const bool wse3 = eval.session().IsWse3();
+  bool ok = true;
+  const auto only = [&](std::string_view name, bool for_wse3) {
+    Settings::Entry* entry = settings.Find(name);
+    if (entry == nullptr || wse3 == for_wse3) return;
+    eval.Report(DiagKind::kSettingArch, entry->span, name, "a FIFO", for_wse3 ? "WSE-3" : "WSE-2", wse3 ? "WSE-3" : "WSE-2");
+    ok = false;
+  };
+  only("full_action", true);
+  only("priority", true);
+  only("simd_mode", false);
+  const bool waits = fifo.empty_action == bytecode::FifoAction::kSuspend || fifo.empty_action == bytecode::FifoAction::kFault;
+  if (!wse3 && waits) {
+    eval.Report(DiagKind::kSettingArch, settings.Find("empty_action")->span, "suspend and .fault", "a FIFO's empty_action", "WSE-3", "WSE-2");
+    ok = false;
+  }
+  return ok;
+}
 
 Operand AllocateFifo(BuiltinCall& call) {
   Evaluator& eval = call.eval;
@@ -196,8 +218,11 @@ Operand AllocateFifo(BuiltinCall& call) {
     if (const auto action = settings.Choice("full_action", kActions)) {
       fifo.full_action = static_cast<bytecode::FifoAction>(*action);
     }
-    (void)settings.Choice("priority", {"low", "medium", "high"});
-    (void)settings.Choice("simd_mode", {"simd_32", "simd_64", "simd_32_or_64"});
+    if (const auto priority = settings.Choice("priority", {"low", "medium", "high"})) {
+      fifo.priority = static_cast<bytecode::Priority>(*priority + 1);
+    }
+    (void)settings.Choice("simd_mode", {"simd_32", "simd_64", "simd_32_or_64", "simd_off", "simd_max"});
+    if (!CheckFifoArch(eval, settings, fifo)) return Operand::Error();
     if (!settings.Finish()) return Operand::Error();
   }
   fifos.push_back(std::move(fifo));

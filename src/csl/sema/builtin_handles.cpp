@@ -11,8 +11,10 @@ struct IdRange {
   int64_t max = 0;
 };
 
-// Programs of SDK 1.1 and older write @get_color(32) for "no colour here". Whatever configures it reports it.
+// Programs of SDK 1.1 and older write @get_color(32) for "no colour here", and those of SDK 0.9 name tasks by colours from 24 on (WSE-2).
+// Whatever routes such a colour reports it.
 constexpr int kNoColorNumber = 32;
+constexpr int kMaxOldColor = 63;  // WSE-2 only
 
 // Valid ids (docs/csl/decisions.md, "Ids"); WSE-3 shares the task table between data and local tasks.
 IdRange RangeOf(HandleKind kind, bool wse3) {
@@ -48,7 +50,8 @@ Operand MakeHandle(BuiltinCall& call, HandleKind kind, Operand id) {
   const Int128* number = id.value.as_int();
   if (number == nullptr) return eval.Report(DiagKind::kNotComptime, span, "an undefined value");
   const IdRange range = RangeOf(kind, eval.session().IsWse3());
-  if (kind == HandleKind::kColor && *number == kNoColorNumber) return Operand::Of(MakeInt(type, *number));
+  const bool is_old = *number == kNoColorNumber || (!eval.session().IsWse3() && *number >= bytecode::kColorCount && *number <= kMaxOldColor);
+  if (kind == HandleKind::kColor && is_old) return Operand::Of(MakeInt(type, *number));
   if (*number < range.min || *number > range.max) {
     return eval.Report(DiagKind::kHandleRange, span, HandleKindName(kind), Int128ToString(*number),
                        range.min, range.max, eval.session().IsWse3() ? "WSE-3" : "WSE-2");
@@ -135,6 +138,7 @@ constexpr BuiltinEntry kEntries[] = {
     {"get_output_queue", 1, 1, kAnywhere, GetOutputQueue, "@get_output_queue(id)"},
     {"get_ut_id", 1, 1, kAnywhere, GetUtId, "@get_ut_id(id)"},
     {"get_int", 1, 1, kAnywhere, GetInt, "@get_int(handle)"},
+    {"get_color_id", 1, 1, kAnywhere, GetInt, "@get_color_id(color)"},  // the name of @get_int for colours up to SDK 1.1
     {"get_filter_id", 1, 1, kAnywhere, GetFilterId, "@get_filter_id(color)"},
 };
 

@@ -3,6 +3,7 @@
 // configuration registers, symbols, queue flushes.
 #include <algorithm>
 
+#include "bytecode/native_math.h"
 #include "csl/emit/class_builder.h"
 #include "csl/sema/evaluator.h"
 
@@ -104,6 +105,12 @@ Operand EmitNative(BuiltinCall& call, Native native, std::span<const ExprId> arg
   }
   const TypeId result = TypeOfLetter(eval, info.result);
   const bool is_void = eval.types().kind(result) == TypeKind::kVoid;
+  if (!eval.IsRuntime() && bytecode::IsMath(native)) {
+    const bytecode::FloatFormat fp16 = eval.session().target.fp16;
+    const uint64_t bits = bytecode::EvalMath(native, fp16, *values[0].bits, values.size() > 1 ? *values[1].bits : 0);
+    return Operand::Of(MakeFloat(result, info.result == 's' ? bytecode::F32ToDouble(static_cast<uint32_t>(bits))
+                                                            : bytecode::F16ToDouble(fp16, static_cast<uint16_t>(bits))));
+  }
   if (!eval.IsRuntime()) {
     // In a comptime block: done at load. Elsewhere there is no hardware to ask.
     if (eval.context() != kInComptime || !is_void) {
@@ -143,6 +150,18 @@ Operand CallNative(BuiltinCall& call) {
                        "native:" + *name->as_text(), "");
   }
   return EmitNative(call, native, call.args.subspan(1));
+}
+
+// @set_dsr_base_addr(dsr, pointer), of SDK 0.9 and older: the descriptor in a register gets another base address.
+Operand SetDsrBaseAddr(BuiltinCall& call) {
+  Evaluator& eval = call.eval;
+  const std::optional<Value> dsr = eval.EvalComptime(call.args[0]);
+  if (!dsr) return Operand::Error();
+  const TypeInfo info = eval.types()[dsr->type];
+  if (info.kind != TypeKind::kDsr || dsr->as_int() == nullptr) return eval.Report(DiagKind::kDsrKind, eval.SpanOf(call.args[0]), info.name);
+  NativeArg handle;
+  handle.bits = static_cast<uint64_t>(*dsr->as_int());
+  return EmitNative(call, Native::k_dsr_set_base, call.args.subspan(1), {handle});
 }
 
 Operand Random16(BuiltinCall& call) { return EmitNative(call, Native::k_random16, call.args); }
@@ -198,7 +217,8 @@ Operand QueueFlush(BuiltinCall& call) {
 
 constexpr uint8_t kWhere = kInComptime | kInRuntime;
 constexpr BuiltinEntry kEntries[] = {
-    {"native", 1, -1, kWhere, CallNative, "@native(\"name\", …)"},
+    {"native", 1, -1, kAnywhere, CallNative, "@native(\"name\", …)"},
+    {"set_dsr_base_addr", 2, 2, kInRuntime, SetDsrBaseAddr, "@set_dsr_base_addr(dsr, pointer)"},
     {"random16", 0, 0, kInRuntime, Random16, "@random16()"},
     {"set_active_prng", 1, 1, kWhere, SetActivePrng, "@set_active_prng(id)"},
     {"get_config", 1, 2, kInRuntime, GetConfig, "@get_config(address)"},

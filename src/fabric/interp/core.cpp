@@ -58,6 +58,7 @@ Comm& CommOf(Core& core, Pe& pe) {
       c.out[q.queue].color = q.color;
     } else {
       c.in[q.queue].color = q.color;
+      c.in[q.queue].priority = q.priority;
       c.queue_of_color[q.color] = q.queue;
     }
   }

@@ -48,12 +48,21 @@ void FifoSetLength(Pe& pe, uint32_t fifo, bool write, uint16_t length) {
   (write ? f.write_length : f.read_length) = length;
 }
 
+bool SetDsrBase(Pe& pe, uint32_t handle, uint16_t address) {
+  DsrState& s = DsrOf(pe, handle);
+  if (!s.loaded) return false;
+  s.d.base = address;
+  s.d.lo = s.d.hi = 0;  // whatever array that is in
+  s.index = {};
+  s.offset = 0;
+  return true;
+}
+
 void LoadDsr(Pe& pe, const DsrLoadInfo& load, const Descriptor& d) {
   DsrState& s = DsrOf(pe, load.handle);
   s = {};
   s.loaded = true;
   s.save_address = load.save_address;
-  s.single_step = load.single_step;
   s.settings = load.settings;
   s.d = d;
 }
@@ -88,8 +97,8 @@ bool SetDescriptor(Core& core, Pe& pe, OperandState& o, const Descriptor& d, boo
       break;
     default: return bad(TrapKind::kBadDescriptor, "the operand is no DSD: was it ever assigned?");
   }
-  if (d.control_transform) return bad(TrapKind::kUnsupported, "a DSD with control_transform: what the transformation does to a wavelet is not documented");
-  if (o.queue >= 8 || (is_dest && static_cast<int>(o.queue) >= core.cost->OutputQueues())) {
+  const bool by_color = !is_dest && o.queue == kQueueOfColor && o.color < kColorCount;
+  if ((o.queue >= 8 && !by_color) || (is_dest && static_cast<int>(o.queue) >= core.cost->OutputQueues())) {
     return bad(TrapKind::kBadQueue, is_dest ? fmt::format("output queue {} does not exist", o.queue) : fmt::format("input queue {} does not exist", o.queue));
   }
   o.packed = d.simd != SimdMode::kNone && o.size == 2;
@@ -98,6 +107,7 @@ bool SetDescriptor(Core& core, Pe& pe, OperandState& o, const Descriptor& d, boo
     if (comm.out[o.queue].color != kNoColor && core.cost->arch == Arch::kWse3) o.color = comm.out[o.queue].color;
     if (o.color >= kColorCount) return bad(TrapKind::kBadQueue, fmt::format("output queue {} has no colour: @initialize_queue it, or give the DSD a fabric_color", o.queue));
   } else {
+    if (by_color) o.queue = static_cast<uint8_t>(InputQueueFor(core, pe, o.color));
     InputQueue& q = comm.in[o.queue];
     if (o.color >= kColorCount && o.color != kNoColor) return bad(TrapKind::kBadQueue, fmt::format("there is no colour {}", o.color));
     if (core.cost->arch == Arch::kWse3 || o.color == kNoColor) {
@@ -429,6 +439,21 @@ void ApplyIndex(OperandState& o, uint16_t index) {
 
 }  // namespace
 
+namespace {
+// Where the operation names no priority: that of a fabric DSD or FIFO in it (WSE-3), or of the input queue that it reads (WSE-2).
+Priority PriorityOf(const Pe& pe, const DsdState& s) {
+  const auto of = [&](const OperandState& o) {
+    if (o.cls == OperandClass::kFifo) return pe.cls->code->fifos[o.fifo].priority;
+    if (o.cls != OperandClass::kFabIn && o.cls != OperandClass::kFabOut) return Priority::kDefault;
+    if (o.d.priority != Priority::kDefault || o.cls == OperandClass::kFabOut) return o.d.priority;
+    return pe.comm->in[o.queue].priority;
+  };
+  Priority priority = of(s.dest);
+  for (int i = 0; i < s.source_count && priority == Priority::kDefault; ++i) priority = of(s.src[i]);
+  return priority;
+}
+}  // namespace
+
 StartResult StartDsd(Core& core, Pe& pe, const DsdOpInfo& info, const uint64_t* regs, uint32_t result_register, uint64_t clock, Place place) {
   DsdState s;
   s.op = info.op;
@@ -451,6 +476,7 @@ StartResult StartDsd(Core& core, Pe& pe, const DsdOpInfo& info, const uint64_t* 
     fifo |= s.src[i].cls == OperandClass::kFifo;
   }
   s.async = s.settings.async;
+  if (s.async && s.settings.priority == Priority::kDefault) s.settings.priority = PriorityOf(pe, s);
   const bool live = pe.comm != nullptr && pe.comm->live != 0;
   if ((fabric || s.async || (fifo && live)) && clock > core.now) return {Started::kLater};
   if (info.has_index) {
@@ -493,6 +519,11 @@ StartResult StartDsd(Core& core, Pe& pe, const DsdOpInfo& info, const uint64_t* 
   Comm& comm = CommOf(core, pe);
   s.live = true;
   const auto check_queues = [&] {
+    for (const DsdState& other : comm.ops) {
+      if (other.live && s.dest.cls == OperandClass::kFabOut && other.dest.cls == OperandClass::kFabOut && other.dest.queue == s.dest.queue) {
+        core.around->Report(pe, TrapKind::kQueueConflict, core.now, place.function, place.pc, fmt::format("two operations write output queue {}", s.dest.queue));
+      }
+    }
     for (int i = 0; i < s.source_count; ++i) {
       if (s.src[i].cls != OperandClass::kFabIn) continue;
       for (const DsdState& other : comm.ops) {
@@ -521,7 +552,8 @@ StartResult StartDsd(Core& core, Pe& pe, const DsdOpInfo& info, const uint64_t* 
     for (int i = s.source_count; i-- > 0;) {
       if (s.src[i].cls == OperandClass::kFabIn) slot = s.src[i].queue;
     }
-    if (!fabric) {  // FIFOs only: any free one
+    if (!fabric || slot > 7) {  // FIFOs only, or a queue without a number: any free one
+      slot = 0;
       while (slot < 7 && (comm.live >> slot & 1) != 0) ++slot;
     }
   }

@@ -35,6 +35,8 @@ StartResult StartDsd(Core& core, Pe& pe, const bytecode::DsdOpInfo& info, const 
 bool StepOperations(Core& core, Pe& pe);
 
 // A descriptor put in a DSR.
+// False where the register was never loaded.
+bool SetDsrBase(Pe& pe, uint32_t handle, uint16_t address);
 void LoadDsr(Pe& pe, const bytecode::DsrLoadInfo& load, const bytecode::Descriptor& d);
 bytecode::Descriptor ReadDescriptor(const Memory& memory, uint32_t address);
 void WriteDescriptor(Memory& memory, uint32_t address, const bytecode::Descriptor& d);

@@ -3,32 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "bytecode/native_math.h"
 #include "fabric/interp/interp.h"
 #include "fabric/interp/operand.h"
 
 namespace szarena::fabric {
 using namespace bytecode;
 namespace {
-
-double MathOf(Native n, double x, double y) {
-  switch (n) {
-    case Native::k_sqrt_f32: case Native::k_sqrt_f16: return std::sqrt(x);
-    case Native::k_invsqrt_f32: case Native::k_invsqrt_f16: return 1.0 / std::sqrt(x);
-    case Native::k_inv_f32: case Native::k_inv_f16: return 1.0 / x;
-    case Native::k_exp_f32: case Native::k_exp_f16: return std::exp(x);
-    case Native::k_log_f32: case Native::k_log_f16: return std::log(x);
-    case Native::k_sin_f32: case Native::k_sin_f16: return std::sin(x);
-    case Native::k_cos_f32: case Native::k_cos_f16: return std::cos(x);
-    case Native::k_tanh_f32: case Native::k_tanh_f16: return std::tanh(x);
-    case Native::k_sig_f32: case Native::k_sig_f16: return 1.0 / (1.0 + std::exp(-x));
-    case Native::k_pow_f32: case Native::k_pow_f16: return std::pow(x, y);
-    case Native::k_floor_f32: case Native::k_floor_f16: return std::floor(x);
-    case Native::k_ceil_f32: case Native::k_ceil_f16: return std::ceil(x);
-    default: return 0;
-  }
-}
 
 void WriteCounter(Pe& pe, uint64_t address, uint64_t value) {
   for (uint32_t k = 0; k < 3; ++k) pe.memory.Write<uint16_t>(static_cast<uint32_t>(address + 2 * k) & 0xffff, static_cast<uint16_t>(value >> (16 * k)));
@@ -101,7 +83,7 @@ void SetQueueColor(Core& core, Pe& pe, Native native, const uint64_t* args, uint
 // Others can see it, or it sees what others do: it must run in global order.
 bool IsVisible(Native n) {
   return n == Native::k_unblock_cmd_stream || (n >= Native::k_route_reset && n <= Native::k_teardown_exit) ||
-         (n >= Native::k_input_queue_empty && n <= Native::k_output_queue_color);
+         (n >= Native::k_input_queue_empty && n <= Native::k_output_queue_color && n != Native::k_dsr_set_base);
 }
 
 }  // namespace
@@ -109,13 +91,8 @@ bool IsVisible(Native n) {
 bool CallNative(Core& core, Pe& pe, Native native, uint64_t* args, uint64_t clock, uint64_t& cost, uint32_t function, uint32_t pc) {
   if (IsVisible(native) && clock > core.now) return false;
   cost = core.cost->native[static_cast<size_t>(native)];
-  if (native <= Native::k_ceil_f32) {
-    args[0] = F32FromDouble(MathOf(native, F32ToDouble(static_cast<uint32_t>(args[0])), F32ToDouble(static_cast<uint32_t>(args[1]))));
-    return true;
-  }
-  if (native >= Native::k_sqrt_f16 && native <= Native::k_ceil_f16) {
-    const FloatFormat f = core.program->fp16;
-    args[0] = F16FromDouble(f, MathOf(native, F16ToDouble(f, static_cast<uint16_t>(args[0])), F16ToDouble(f, static_cast<uint16_t>(args[1]))));
+  if (IsMath(native)) {
+    args[0] = EvalMath(native, core.program->fp16, args[0], args[1]);
     return true;
   }
   const auto text = [&](uint64_t index) -> const std::string& {
@@ -124,14 +101,6 @@ bool CallNative(Core& core, Pe& pe, Native native, uint64_t* args, uint64_t cloc
     return index < strings.size() ? strings[index] : kEmpty;
   };
   switch (native) {
-    case Native::k_fscale_f32:
-      args[0] = F32FromDouble(std::ldexp(F32ToDouble(static_cast<uint32_t>(args[0])), static_cast<int16_t>(args[1])));
-      break;
-    case Native::k_fscale_f16: {
-      const FloatFormat f = core.program->fp16;
-      args[0] = F16FromDouble(f, std::ldexp(F16ToDouble(f, static_cast<uint16_t>(args[0])), static_cast<int16_t>(args[1])));
-      break;
-    }
     case Native::k_pe_x: args[0] = pe.x; break;
     case Native::k_pe_y: args[0] = pe.y; break;
     case Native::k_fabric_x: args[0] = uint64_t{pe.x} + core.program->offset_x; break;
@@ -169,7 +138,11 @@ bool CallNative(Core& core, Pe& pe, Native native, uint64_t* args, uint64_t cloc
       else pe.high_priority &= ~bit;
       break;
     }
-    case Native::k_main_priority: case Native::k_control_mask: case Native::k_exception_mask: break;  // no effect on this model
+    case Native::k_main_priority: pe.main_priority = static_cast<uint8_t>(2 + (args[0] & 3)); break;
+    case Native::k_control_mask: pe.control_mask = static_cast<uint8_t>(args[0] & 63); break;
+    case Native::k_exception_mask:
+      core.around->Report(pe, TrapKind::kNotModelled, clock, function, pc, "exception masks: the program is not stopped by floating-point exceptions here");
+      break;
     case Native::k_input_queue_empty: args[0] = CommOf(core, pe).in[args[0] & 7].ring.empty(); break;
     case Native::k_input_queue_full: {
       const InputQueue& q = CommOf(core, pe).in[args[0] & 7];
@@ -203,6 +176,12 @@ bool CallNative(Core& core, Pe& pe, Native native, uint64_t* args, uint64_t cloc
       args[0] = mask;
       break;
     }
+    case Native::k_dsr_set_base:
+      if (!SetDsrBase(pe, static_cast<uint32_t>(args[0]), static_cast<uint16_t>(args[1]))) {
+        core.around->Report(pe, TrapKind::kBadDescriptor, clock, function, pc, "the register was never loaded");
+        pe.state = MainState::kHalted;
+      }
+      break;
     case Native::k_input_queue_color: case Native::k_output_queue_color: SetQueueColor(core, pe, native, args, clock, function, pc); break;
     case Native::k_config_get: case Native::k_config_set:
       core.around->Report(pe, TrapKind::kRawRegister, clock, function, pc, fmt::format("register 0x{:04x}", args[0]));
@@ -221,7 +200,7 @@ bool CallNative(Core& core, Pe& pe, Native native, uint64_t* args, uint64_t cloc
     case Native::k_print_value:
       Print(core, pe, FormatValue(core, static_cast<ScalarType>(args[0]), static_cast<char>(args[1]), static_cast<uint32_t>(args[2]) & 0xff, args[3]));
       break;
-    case Native::k_print_coords: Print(core, pe, fmt::format("P{}.{}: ", pe.x, pe.y)); break;
+    case Native::k_print_coords: Print(core, pe, fmt::format("PE({},{}): ", pe.x, pe.y)); break;
     default: args[0] = core.around->RouterNative(pe, native, args); break;
   }
   return true;

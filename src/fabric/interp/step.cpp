@@ -58,6 +58,12 @@ void PopInput(Core& core, Pe& pe, uint32_t queue) {
 
 }  // namespace
 
+// control_transform: the two highest bits of the index tell control wavelets (10) from data (00), so that they pass through memory.
+namespace {
+constexpr uint32_t kTransformBits = 3u << 30;
+constexpr uint32_t kTransformControl = 2u << 30;
+}  // namespace
+
 uint32_t ReadOne(Core& core, Pe& pe, OperandState& o, Place place) {
   switch (o.cls) {
     case OperandClass::kScalar: return o.scalar;
@@ -66,7 +72,9 @@ uint32_t ReadOne(Core& core, Pe& pe, OperandState& o, Place place) {
         o.half_valid = false;
         return o.half;
       }
-      const uint32_t data = pe.comm->in[o.queue].ring.front().data;
+      const QueueEntry& head = pe.comm->in[o.queue].ring.front();
+      uint32_t data = head.data;
+      if (o.d.control_transform) data = (data & ~kTransformBits) | (head.control ? kTransformControl : 0u) ^ (head.control ? uint32_t{pe.control_mask} << 16 : 0u);
       PopInput(core, pe, o.queue);
       if (o.packed) {
         o.half = static_cast<uint16_t>(data >> 16);
@@ -106,6 +114,10 @@ void Send(Core& core, Pe& pe, OperandState& o, uint32_t data, bool advance) {
   e.data = data;
   e.color = o.color;
   e.control = o.d.control;
+  if (o.d.control_transform) {
+    e.control = e.control || (data & kTransformBits) == kTransformControl;
+    e.data = data & ~kTransformBits;
+  }
   e.advance = advance;
   e.ready = core.now + core.cost->ramp_latency;
   pe.comm->out[o.queue].ring.push(e);
@@ -161,7 +173,7 @@ void FifoHitEmpty(Pe& pe, uint32_t fifo) { FifoOf(pe, fifo).hit_empty = true; }
 namespace {
 
 void ZeroSources(Pe& pe, const DsdState& s) {
-  const OperandState* which = s.dest.d.zero_first_source ? &s.src[0] : s.dest.d.zero_second_source ? &s.src[1] : nullptr;
+  const OperandState* which = s.dest.d.zero_first_source ? &s.src[0] : s.dest.d.zero_second_source ? &s.src[s.source_count == 1 ? 0 : 1] : nullptr;
   if (s.dest.cls != OperandClass::kFabOut || which == nullptr || which->cls != OperandClass::kMemory) return;
   OperandState walk = *which;
   walk.index = {};
@@ -291,14 +303,15 @@ Step StepOne(Core& core, Pe& pe, DsdState& s) {
 bool StepOperations(Core& core, Pe& pe) {
   Comm* comm = pe.comm.get();
   if (comm == nullptr || comm->live == 0) return false;
-  // One operation moves in a cycle: the main thread's own first, then high priority, then the others in turn.
+  // One operation moves in a cycle: those of the highest level first, in turn among equals.
   const uint32_t runnable = comm->live & ~uint32_t{comm->blocked};
+  // Levels: low microthreads (the default) 1, medium 3, high 5; the main thread between (2, its default, or 4) or equal (3, 5).
   const auto level = [&](uint32_t slot) {
-    if (slot == kMainSlot) return 3;
+    if (slot == kMainSlot) return int{pe.main_priority};
     const Priority p = comm->ops[slot].settings.priority;
-    return p == Priority::kHigh ? 4 : p == Priority::kMedium ? 2 : 1;
+    return p == Priority::kHigh ? 5 : p == Priority::kMedium ? 3 : 1;
   };
-  for (int wanted = 4; wanted >= 1; --wanted) {
+  for (int wanted = 5; wanted >= 1; --wanted) {
     for (uint32_t i = 0; i < 9; ++i) {
       const uint32_t slot = (comm->next_op + i) % 9;
       if ((runnable >> slot & 1) == 0 || level(slot) != wanted) continue;

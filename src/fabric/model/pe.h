@@ -59,6 +59,7 @@ struct InputQueue {
   Ring ring;
   uint8_t color = bytecode::kNoColor;
   uint8_t capacity = 0;      // depth + ramp stages
+  bytecode::Priority priority = bytecode::Priority::kDefault;  // WSE-2
   bool flush = false;        // WSE-3 @queue_flush
   bool flushed = false;
 };
@@ -120,7 +121,6 @@ struct DsdState {
 struct DsrState {
   bool loaded = false;
   bool save_address = false;
-  bool single_step = false;
   bytecode::AsyncSettings settings;
   bytecode::Descriptor d;
   std::array<uint16_t, 4> index = {};
@@ -202,8 +202,9 @@ struct Pe {
   uint64_t active = 0;
   uint64_t blocked = 0;
   uint64_t control_enabled = 0;   // colour (WSE-2) or input queue (WSE-3) ids whose control wavelets may start tasks
-  uint64_t low_priority = 0;
   uint64_t high_priority = 0;
+  uint8_t main_priority = 2;      // level of the main thread's operations among the microthreads': StepOperations
+  uint8_t control_mask = 0;       // control_transform.set_mask
   MainState state = MainState::kIdle;
   RunKind running = RunKind::kNone;
   uint8_t task_id = 0;

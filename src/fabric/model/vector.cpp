@@ -28,16 +28,12 @@ double Significand(double v) {
   return 2 * std::frexp(v, &exponent);
 }
 
-// f32 fused multiply-add over arrays: with the hardware instruction where the processor has it.
-__attribute__((target("avx2,fma"))) void FmaRunHardware(uint32_t n, uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c) {
-  for (uint32_t i = 0; i < n; ++i) d[i] = Canonical(__builtin_fmaf(F(b[i]), F(c[i]), F(a[i])));
-}
-void FmaRunPortable(uint32_t n, uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c) {
-  for (uint32_t i = 0; i < n; ++i) d[i] = bytecode::F32Fma(b[i], c[i], a[i]);
-}
-void FmaRun(uint32_t n, uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c) {
-  static const bool kHardware = __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
-  kHardware ? FmaRunHardware(n, d, a, b, c) : FmaRunPortable(n, d, a, b, c);
+// f32 multiply-add over arrays, two roundings.
+void MulAddRun(uint32_t n, uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c) {
+  for (uint32_t i = 0; i < n; ++i) {
+    const float product = F(b[i]) * F(c[i]);
+    d[i] = Canonical(product + F(a[i]));
+  }
 }
 
 template <typename T, typename Fn>
@@ -96,8 +92,8 @@ uint32_t Compute(DsdOp op, FloatFormat f, uint32_t a, uint32_t b, uint32_t c, ui
     case DsdOp::kFmaxh: return F16Max(f, h(a), h(b));
     case DsdOp::kFmaxs: return F32Max(a, b);
     case DsdOp::kFmach: return F16Fma(f, h(b), h(c), h(a));
-    case DsdOp::kFmacs: return F32Fma(b, c, a);
-    case DsdOp::kFmachs: return F32Fma(F32FromF16(f, h(b)), F32FromF16(f, h(c)), a);
+    case DsdOp::kFmacs: return F32MulAdd(b, c, a);
+    case DsdOp::kFmachs: return F32MulAdd(F32FromF16(f, h(b)), F32FromF16(f, h(c)), a);
     case DsdOp::kFh2s: return F32FromF16(f, h(a));
     case DsdOp::kFs2h: return F16FromF32(f, a);
     case DsdOp::kFh2xp16: return RoundToI16(F16ToDouble(f, h(a)));
@@ -131,7 +127,7 @@ void ComputeRun(DsdOp op, FloatFormat f, uint32_t n, void* dest, const void* a, 
     case DsdOp::kFsubs: return Binary<uint32_t>(n, dest, a, b, [](uint32_t x, uint32_t y) { return Canonical(F(x) - F(y)); });
     case DsdOp::kFmuls: return Binary<uint32_t>(n, dest, a, b, [](uint32_t x, uint32_t y) { return Canonical(F(x) * F(y)); });
     case DsdOp::kFmacs:
-      return FmaRun(n, static_cast<uint32_t*>(dest), static_cast<const uint32_t*>(a), static_cast<const uint32_t*>(b), static_cast<const uint32_t*>(c));
+      return MulAddRun(n, static_cast<uint32_t*>(dest), static_cast<const uint32_t*>(a), static_cast<const uint32_t*>(b), static_cast<const uint32_t*>(c));
     default: break;
   }
   const bytecode::DsdOpFacts& facts = bytecode::FactsOf(op);

@@ -120,9 +120,8 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
       if ((tx >> o & 1) == 0) continue;
       if (s.link[o] == nullptr && !Link(id, c, s, o)) {
         if (!ports_out.contains(PortKey(id, static_cast<Direction>(o), static_cast<uint8_t>(c)))) {
-          room = false;
           Report(f.PeAt(id), TrapKind::kRouteToNowhere, t, kNoIndex, 0,
-                 fmt::format("colour {} is routed {} over the edge of the rectangle; its wavelets wait for ever", c, DirectionName(static_cast<Direction>(o))));
+                 fmt::format("colour {} is routed {} over the edge of the rectangle; what goes there is lost", c, DirectionName(static_cast<Direction>(o))));
         }
         continue;
       }
@@ -223,7 +222,7 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
       const auto direction = static_cast<Direction>(o);
       if (s.link[o] == nullptr) {
         // Control wavelets steer routers; the host gets data.
-        if (!control) Deliver(ports_out[PortKey(id, direction, static_cast<uint8_t>(c))], forwarded, t);
+        if (const auto port = ports_out.find(PortKey(id, direction, static_cast<uint8_t>(c))); port != ports_out.end() && !control) Deliver(port->second, forwarded, t);
       } else {
         s.link[o]->in[static_cast<size_t>(Opposite(direction))].Push(t32, {forwarded, control});
         uint32_t n = 0;

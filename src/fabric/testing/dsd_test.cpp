@@ -60,8 +60,8 @@ uint32_t Rule(DsdOp op, uint32_t a, uint32_t b, uint32_t c) {
     case DsdOp::kFmaxh: return ToH(std::fmax(H(a), H(b)));
     case DsdOp::kFmaxs: return B(std::fmax(F(a), F(b)));
     case DsdOp::kFmach: return F16Fma(FloatFormat::kF16, static_cast<uint16_t>(b), static_cast<uint16_t>(c), static_cast<uint16_t>(a));
-    case DsdOp::kFmacs: return B(std::fma(F(b), F(c), F(a)));
-    case DsdOp::kFmachs: return B(std::fma(static_cast<float>(H(b)), static_cast<float>(H(c)), F(a)));
+    case DsdOp::kFmacs: return B(F(b) * F(c) + F(a));
+    case DsdOp::kFmachs: return B(static_cast<float>(H(b)) * static_cast<float>(H(c)) + F(a));
     case DsdOp::kFh2s: return B(static_cast<float>(H(a)));
     case DsdOp::kFs2h: return ToH(static_cast<double>(F(a)));
     case DsdOp::kFh2xp16: return ToI16(H(a));
