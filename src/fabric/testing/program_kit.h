@@ -29,7 +29,7 @@ class ClassKit {
   uint32_t ExportPointer(const std::string& name, uint16_t target, uint8_t elem_size);
   uint32_t ExportFunction(const std::string& name, uint32_t function);
   void Task(TaskKind kind, uint32_t id, uint32_t function, bool high = false) { get().tasks.push_back({kind, static_cast<uint8_t>(id), function, high}); }
-  void Queue(bool output, uint32_t queue, uint32_t color) { get().queues.push_back({output, static_cast<uint8_t>(queue), static_cast<uint8_t>(color), false, 0xff}); }
+  void Queue(bool output, uint32_t queue, uint32_t color) { get().queues.push_back({output, static_cast<uint8_t>(queue), static_cast<uint8_t>(color), Priority::kDefault, 0xff}); }
   uint32_t AddDsdOp(DsdOpInfo info) {
     get().dsd_ops.push_back(info);
     return static_cast<uint32_t>(get().dsd_ops.size() - 1);
