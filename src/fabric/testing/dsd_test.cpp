@@ -537,19 +537,6 @@ TEST(Queues, AnotherColourWhileWaveletsWaitIsReported) {
   }
 }
 
-TEST(Unsupported, ControlTransformIsATrap) {
-  LonePe pe;
-  Descriptor d = FabOut(2, 4, 1);
-  d.control_transform = true;
-  const uint16_t out = pe.code().Dsd(d);
-  const uint16_t a = pe.code().Words("a", {1});
-  const uint32_t f = pe.code().Fn("f", [&](FunctionBuilder& b) { EmitDsd(b, pe.code(), MakeDsd(DsdOp::kMov16, At(out), {At(pe.code().Dsd(Mem(a, 1, 2)))})); });
-  pe.Load();
-  pe.Call(f);
-  ASSERT_EQ(pe.traps.size(), 1u);
-  EXPECT_EQ(pe.traps[0].first, TrapKind::kUnsupported);
-}
-
 TEST(Registers, BlocksAndVectorsDoNotReachThem) {
   LonePe pe;
   const uint16_t a = pe.code().Words("a", {1, 2});

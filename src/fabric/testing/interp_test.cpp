@@ -513,7 +513,7 @@ TEST(Natives, PrintAndTrace) {
     native(b, Native::k_trace_string, {key, hello});
     return b.Const(0);
   });
-  EXPECT_THAT(pe.lines, ElementsAre("P0.0: x = -500AB"));
+  EXPECT_THAT(pe.lines, ElementsAre("PE(0,0): x = -500AB"));
   const auto& records = pe.pe().debug->traces.at("key");
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[0].value, 12u);
