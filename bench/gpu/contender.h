@@ -31,7 +31,7 @@ struct Contender {
 // SZp plain and outlier, SZx.
 std::vector<Contender> OwnContenders(std::string_view version);
 
-// `text`: NAME=LIBRARY.so[:MODE[,MODE]] with modes of SZp ("plain" and "outlier" where none is
+// `text`: NAME=LIBRARY.so[:MODE[,MODE]] with modes of SZp or SZx ("plain" and "outlier" where none is
 // named). The library runs in this process: load only what you trust.
 Result<std::vector<Contender>> LoadPeers(std::string_view text);
 

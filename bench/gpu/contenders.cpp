@@ -113,7 +113,8 @@ Result<std::vector<Contender>> LoadPeers(std::string_view text) {
   std::vector<Contender> peers;
   for (const auto& [mode_name, mode] : {std::pair{"fixed", SZARENA_MODE_FIXED},
                                         {"plain", SZARENA_MODE_PLAIN},
-                                        {"outlier", SZARENA_MODE_OUTLIER}}) {
+                                        {"outlier", SZARENA_MODE_OUTLIER},
+                                        {"random-access", SZARENA_MODE_RANDOM_ACCESS}}) {
     if (modes.find(mode_name) == std::string::npos) continue;
     Contender peer{.name = fmt::format("{} {}", name, mode_name),
                    .version = version != nullptr ? *version : "not told",
@@ -134,7 +135,7 @@ Result<std::vector<Contender>> LoadPeers(std::string_view text) {
   }
   if (peers.empty()) {
     return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("peer '{}' has mode '{}', expected 'fixed', 'plain' or 'outlier'", name,
+                fmt::format("peer '{}' has mode '{}', expected 'fixed', 'plain', 'outlier' or 'random-access'", name,
                             modes));
   }
   return peers;
