@@ -119,7 +119,9 @@ Finding CerebrasSdk() {
 
 // Services of models for which there is a key, or that need none. Keys themselves are not shown.
 Finding ModelServices() {
-  const auto environment = [](const std::string& name) { return std::getenv(name.c_str()); };
+  const auto environment = [](const std::string& name) {
+    return std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): nothing changes it
+  };
   const std::string remedy =
       "set OPENAI_API_KEY, GEMINI_API_KEY or ANTHROPIC_API_KEY (docs/agents.md)";
   const auto settings = model::ReadSettings("", environment);

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cerrno>
+#include <system_error>
 
 #include "data/toml.h"
 
@@ -31,8 +32,8 @@ Result<std::optional<std::string>> ReadKeyring(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) {
     if (errno == ENOENT || errno == ENOTDIR) return std::optional<std::string>();
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("cannot open keyring '{}': {}", path, strerror(errno)));
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("cannot open keyring '{}': {}", path,
+                                                         std::generic_category().message(errno)));
   }
   struct Closer {
     int fd;
@@ -96,9 +97,10 @@ Result<std::optional<Secret>> FindKey(const std::string& provider, const std::st
   if (!text) return std::optional<Secret>();
   const auto keys = data::ParseToml(*text, path);
   // The parser's own words may quote the line, and the line may be a key.
-  if (!keys)
+  if (!keys) {
     return Fail(ErrorCode::kInvalidArgument,
                 fmt::format("keyring '{}' is no TOML of lines 'provider = \"key\"'", path));
+  }
   const data::Json* value = keys->Find(provider);
   if (!value) return std::optional<Secret>();
   if (!value->string() || value->string()->empty()) {

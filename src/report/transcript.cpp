@@ -233,7 +233,7 @@ summary{cursor:pointer;color:var(--soft);font-size:.88rem}
 
 std::string PartHtml(const Part& part) {
   const auto lines = std::count(part.text.begin(), part.text.end(), '\n') + 1;
-  const std::string body = fmt::format("<pre>{}</pre>", EscapeHtml(part.text));
+  std::string body = fmt::format("<pre>{}</pre>", EscapeHtml(part.text));
   if (lines <= 12 && part.text.size() <= 1200 && part.title.empty()) return body;
   if (lines == 1 && part.text.size() <= 120) {
     return fmt::format("<p class=\"pair\">{}: <code>{}</code></p>", EscapeHtml(part.title),

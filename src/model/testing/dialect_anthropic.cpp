@@ -56,7 +56,7 @@ class Anthropic : public Dialect {
 
   std::vector<std::string> Stream(const Answer& answer) const override {
     std::vector<std::string> events;
-    const auto add = [&](std::string_view type, Json data) {
+    const auto add = [&](std::string_view type, const Json& data) {
       Json event = Json::Of({{"type", type}});
       for (const data::JsonMember& member : data.members()) event.Set(member.key, member.value);
       events.push_back(ServerSentEvent(type, event));

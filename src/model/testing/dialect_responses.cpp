@@ -129,7 +129,7 @@ class Responses : public Dialect {
   std::vector<std::string> Stream(const Answer& answer) const override {
     std::vector<std::string> events;
     int64_t sequence = 0;
-    const auto add = [&](std::string_view type, Json data) {
+    const auto add = [&](std::string_view type, const Json& data) {
       Json event = Json::Of({{"type", type}, {"sequence_number", sequence++}});
       for (const data::JsonMember& member : data.members()) event.Set(member.key, member.value);
       events.push_back(ServerSentEvent(type, event));
