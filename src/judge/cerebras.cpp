@@ -48,7 +48,6 @@ constexpr uint64_t kHiddenElements = 12288;
 // Wavelets are simulated one by one: a stream costs more time than an array.
 constexpr uint64_t kStreamedPublicElements = 16384;
 constexpr uint64_t kStreamedHiddenElements = 6144;
-constexpr uint64_t kStreamedTimedBytes = 1u << 18;
 // A second geometry, so that nothing is built for the first alone.
 constexpr int kOtherWidth = 5;
 constexpr int kOtherHeight = 3;
@@ -180,9 +179,7 @@ class CerebrasPlatform final : public Platform {
   double Seconds(uint64_t cycles) const { return static_cast<double>(cycles) / (clock_mhz_ * 1e6); }
   // Measure
   uint64_t TimedBytes() const {
-    return options_.wafer.bytes > 0 ? options_.wafer.bytes
-           : streaming()            ? kStreamedTimedBytes
-                                    : kTimedBytes;
+    return options_.wafer.bytes > 0 ? options_.wafer.bytes : kTimedBytes;
   }
   Program TimedProgram() const;
   Result<std::optional<std::string>> BaselineImage(const std::optional<std::string>& folder,
@@ -876,7 +873,8 @@ Result<Measurement> CerebrasPlatform::Measure(const std::optional<std::string>& 
   timed.problem = data.problem();
   programs_.push_back(measured);
   timed.split = MakeSplit(static_cast<uint32_t>(programs_.size() - 1), chunk);
-  const int variations = measured.pes() >= kManyPes ? 1 : kVariations;
+  // A stream has to be long, or it is all beginning and end: then one.
+  const int variations = streaming() || measured.pes() >= kManyPes ? 1 : kVariations;
   for (int i = 0; i < variations; ++i) {
     Bytes input(InputBytes(task_, timed.problem));
     data.Fill(DrawSecretSeed(), input);
