@@ -61,9 +61,10 @@ Result<std::vector<uint32_t>> SzpRecords(uint64_t blocks, uint32_t pad, ByteView
   for (uint64_t b = 0; b < blocks; ++b) {
     const auto tag = b < payload.size() ? static_cast<uint32_t>(payload[b]) : kTagMask;
     const std::optional<uint32_t> bytes = TagBytes(szp, tag);
-    if (!bytes || at + *bytes > payload.size())
+    if (!bytes || at + *bytes > payload.size()) {
       return Fail(ErrorCode::kInternal,
                   fmt::format("block {} of our own payload has no record", b));
+    }
     AppendRecord(words, b, tag, payload.subspan(at, *bytes));
     at += *bytes;
   }
@@ -126,9 +127,10 @@ Result<std::vector<Record>> Find(uint64_t blocks, std::span<const uint32_t> word
                   fmt::format("word {} (0x{:08x}) names block {}, the row has {}", at, words[at],
                               block, blocks));
     }
-    if (records[block].seen)
+    if (records[block].seen) {
       return Fail(ErrorCode::kCorrupt,
                   fmt::format("word {} begins block {} a second time", at, block));
+    }
     if (size > words.size() - at - 1) {
       return Fail(ErrorCode::kCorrupt,
                   fmt::format("the row ends within the record of block {}, which begins at word "
@@ -176,10 +178,11 @@ Result<Bytes> FromRecords(const TaskSpec& task, uint64_t n, uint32_t pad_blocks,
   const auto read = [&](uint32_t word) -> Result<Header> {
     const uint32_t tag = word & kTagMask;
     const std::optional<uint32_t> bytes = TagBytes(task, tag);
-    if (!bytes)
+    if (!bytes) {
       return Fail(ErrorCode::kCorrupt,
                   fmt::format("a header (0x{:08x}, block {}) has tag {}, which means nothing", word,
                               word >> kTagBits, tag));
+    }
     return Header{word >> kTagBits, tag, (*bytes + 3) / 4};
   };
   SZARENA_TRY(const std::vector<Record> records, Find(blocks, words, read));
