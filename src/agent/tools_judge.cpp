@@ -83,8 +83,9 @@ Result<ToolResult> History(Toolbox& toolbox, const Json& arguments, const JudgeH
   Json left = Json::Of(
       {{"attempts",
         budget.attempts ? Json(*budget.attempts - static_cast<int64_t>(attempts.size())) : Json()},
-       {"seconds",
-        budget.wall_seconds ? Json(*budget.wall_seconds - toolbox.meter().ElapsedSeconds()) : Json()}});
+       {"seconds", budget.wall_seconds
+                       ? Json(*budget.wall_seconds - toolbox.meter().ElapsedSeconds())
+                       : Json()}});
   return ToolResult{
       true,
       Json::Of(

@@ -33,7 +33,8 @@ struct SessionOptions {
 };
 
 // Adds --task, --target, --tier, --source, --out, --campaign, --trial, --runs and the budget
-// (--resume, --attempts, --model-calls, --tokens, --cost, --minutes) to a command. `options` must outlive it.
+// (--resume, --attempts, --model-calls, --tokens, --cost, --minutes) to a command. `options` must
+// outlive it.
 void AddSessionOptions(CLI::App& command, SessionOptions& options);
 
 struct SessionSetup {

@@ -25,7 +25,8 @@ TEST(Schema, NamesTheFirstFault) {
   EXPECT_EQ(Fault(kSchema, R"({"path": "x", "offset": 1.5})"), "$.offset: must be integer or null");
   EXPECT_EQ(Fault(kSchema, R"({"path": "x", "offset": -1})"), "$.offset: must be at least 0");
   EXPECT_EQ(Fault(kSchema, R"({"path": "x", "offset": 10})"), "$.offset: must be at most 9");
-  EXPECT_EQ(Fault(kSchema, R"({"path": "x", "mode": "c"})"), R"($.mode: must be one of ["a", "b"])");
+  EXPECT_EQ(Fault(kSchema, R"({"path": "x", "mode": "c"})"),
+            R"($.mode: must be one of ["a", "b"])");
   EXPECT_EQ(Fault(kSchema, R"({"path": "x", "list": []})"), "$.list: must have at least 1 items");
   EXPECT_EQ(Fault(kSchema, R"({"path": "x", "list": [1, "2"]})"), "$.list[1]: must be number");
   EXPECT_EQ(Fault(kSchema, R"({"path": "x", "pth": 1})"), "$.pth: is not known here");

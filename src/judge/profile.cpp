@@ -98,11 +98,11 @@ class CpuProfiler {
     report_.content = Json::Of({{"target", "cpu"}, {"field", case_->name}, {"threads", threads_}});
     report_.text = fmt::format("sampled on {} with {} threads\n", case_->name, threads_);
     SZARENA_TRY_VOID(Begin(Stage::kFinished));
-    SZARENA_TRY_VOID(Direction_(CallKind::kForward, case_->input));
+    SZARENA_TRY_VOID(Sample(CallKind::kForward, case_->input));
     if (report_.ok && task_.has_backward) {
       SZARENA_TRY(const Bytes payload, ReferenceForward(task_, case_->problem, case_->input));
       SZARENA_TRY_VOID(Begin(Stage::kDecodable));
-      SZARENA_TRY_VOID(Direction_(CallKind::kBackward, payload));
+      SZARENA_TRY_VOID(Sample(CallKind::kBackward, payload));
     }
     return std::move(report_);
   }
@@ -114,7 +114,7 @@ class CpuProfiler {
     return {};
   }
 
-  Result<void> Direction_(CallKind kind, ByteView input) {
+  Result<void> Sample(CallKind kind, ByteView input) {
     const std::string name(DirectionName(task_.name, kind == CallKind::kForward ? Direction::kForward : Direction::kBackward));
     SZARENA_TRY(const uint64_t capacity, OutputCapacity(task_, case_->problem, kind));
     const target::SlotSizes slot = {input.size(), capacity};
@@ -252,8 +252,9 @@ Result<ProfileReport> ProfileDevice(EvaluateOptions options) {
   report.ok = true;
   Json kernels = Json::MakeArray();
   for (const target::cuda::KernelUsage& kernel : target::cuda::ReadUsage(built.log)) {
-    // A streaming multiprocessor has 65,536 registers, given to a warp in units of 8 a thread.
-    const int64_t warps = kernel.registers > 0 ? 65536 / ((kernel.registers + 7) / 8 * 8 * 32) : 0;
+    // A multiprocessor has 65,536 registers, given to a warp in units of 8 a thread, and room for 64 warps at most.
+    const int64_t registers = std::max<int64_t>(kernel.registers, 1);
+    const int64_t warps = std::min<int64_t>(64, 65536 / ((registers + 7) / 8 * 8 * 32));
     const std::string name = Printable(kernel.name, 200, Lines::kOne);
     kernels.Append(Json::Of({{"kernel", name},
                              {"registers", kernel.registers},
