@@ -18,6 +18,7 @@
 #include "field/real.h"
 #include "model/settings.h"
 #include "os/process.h"
+#include "program/program.h"
 #include "sandbox/sandbox.h"
 #include "term/style.h"
 #include "term/table.h"
@@ -139,6 +140,20 @@ Finding ModelServices() {
           without.empty() ? ready : fmt::format("{} (no key for {})", ready, without), ""};
 }
 
+// Agent programs of others in PATH.
+Finding AgentPrograms() {
+  std::string found;
+  std::string packages;
+  for (const program::Program* one : program::AllPrograms()) {
+    const bool there = os::FindProgram(std::string(one->executable), true).has_value();
+    std::string& list = there ? found : packages;
+    list += (list.empty() ? "" : " ") + std::string(there ? one->name : one->package);
+  }
+  const std::string remedy = packages.empty() ? "" : "npm install -g " + packages;
+  if (found.empty()) return {"agent programs", false, "none in PATH", remedy};
+  return {"agent programs", true, packages.empty() ? found : found + " (more: " + remedy + ")", ""};
+}
+
 bool Found(const std::vector<Finding>& findings, std::string_view name) {
   for (const Finding& finding : findings) {
     if (finding.name == name) return finding.found;
@@ -231,6 +246,7 @@ Result<ExitCode> Doctor(bool as_json) {
   findings.push_back(Gpu());
   findings.push_back(CerebrasSdk());
   findings.push_back(ModelServices());
+  findings.push_back(AgentPrograms());
   const std::vector<Ability> abilities = Conclude(findings);
   if (as_json) {
     fmt::print("{}\n", ToJson(findings, abilities).Dump(2));

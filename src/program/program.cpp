@@ -3,26 +3,23 @@
 #include "program/program.h"
 
 namespace szarena::program {
-namespace {
 
-const Program* const* Programs() {
-  static const Program* const kPrograms[] = {&Codex(), &Gemini(), &Claude(), &OpenCode(), nullptr};
+std::span<const Program* const> AllPrograms() {
+  static const Program* const kPrograms[] = {&Codex(), &Gemini(), &Claude(), &OpenCode()};
   return kPrograms;
 }
 
-}  // namespace
-
 const Program* FindProgram(std::string_view name) {
-  for (const Program* const* at = Programs(); *at != nullptr; ++at) {
-    if ((*at)->name == name) return *at;
+  for (const Program* program : AllPrograms()) {
+    if (program->name == name) return program;
   }
   return nullptr;
 }
 
 std::string ProgramNames() {
   std::string names;
-  for (const Program* const* at = Programs(); *at != nullptr; ++at) {
-    names += (names.empty() ? "" : ", ") + std::string((*at)->name);
+  for (const Program* program : AllPrograms()) {
+    names += (names.empty() ? "" : ", ") + std::string(program->name);
   }
   return names;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,6 +52,7 @@ const Program& Gemini();
 const Program& Claude();
 const Program& OpenCode();
 
+std::span<const Program* const> AllPrograms();
 // "codex", "gemini", "claude", "opencode"; nullptr: none of them.
 const Program* FindProgram(std::string_view name);
 std::string ProgramNames();  // for error texts
