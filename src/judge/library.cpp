@@ -91,9 +91,10 @@ class LibraryPlatform final : public Platform {
     if (const auto found = built_before.find(key); found != built_before.end())
       return std::optional(found->second);
     SZARENA_TRY(target::BuildResult built, backend_.build(sandbox_, baseline));
-    if (!built.ok)
+    if (!built.ok) {
       return Fail(ErrorCode::kInternal,
                   "the baseline '" + *folder + "' does not build: " + built.reason);
+    }
     built_before[key] = built.library;
     return std::optional(std::move(built.library));
   }

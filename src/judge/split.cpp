@@ -69,7 +69,7 @@ Result<std::vector<ByteView>> PartsOf(const Split& split, ByteView payload) {
   std::vector<ByteView> parts;
   uint64_t at = table;
   for (uint32_t i = 0; i < split.parts; ++i) {
-    const uint64_t bytes = uint64_t{LoadLe<uint32_t>(payload.data() + i * 4)} * 4;
+    const uint64_t bytes = uint64_t{LoadLe<uint32_t>(payload.data() + size_t{i} * 4)} * 4;
     if (bytes > payload.size() - at)
       return Fail(ErrorCode::kCorrupt, "the joined payload is shorter than its table says");
     parts.push_back(payload.subspan(at, bytes));

@@ -86,17 +86,19 @@ Result<WaferRecord> WaferRecordFromJson(const JsonReader& reader) {
     std::optional<Error> error;
     ForEachCount(activity, [&](const char* name, uint64_t& value) {
       const auto got = object.GetUnsigned(name);
-      if (got)
+      if (got) {
         value = *got;
-      else if (!error)
+      } else if (!error) {
         error = got.error();
+      }
     });
     ForEachTime(activity, [&](const char* name, double& value) {
       const auto got = object.GetNumber(name);
-      if (got)
+      if (got) {
         value = *got;
-      else if (!error)
+      } else if (!error) {
         error = got.error();
+      }
     });
     if (error) return tl::unexpected(*error);
     record.directions[i] = activity;

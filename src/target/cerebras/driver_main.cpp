@@ -167,9 +167,10 @@ class Run {
       for (const auto& binding : code.exports) {
         if (binding.export_id == *id) found = &binding;
       }
-      if (found == nullptr)
+      if (found == nullptr) {
         return bad(
             fmt::format("the PEs of '{}' do not export '{}': every PE has to", code.name, name));
+      }
       if (found->target_bytes != 0 && found->target_bytes < uint64_t{words} * 4) {
         return bad(fmt::format("'{}' of '{}' has {} bytes, the contract wants {}", name, code.name,
                                found->target_bytes, words * 4));

@@ -66,10 +66,11 @@ class Exchange {
   Result<std::vector<uint32_t>> Read(const std::string& name, uint32_t count) const {
     const size_t bytes = pes_ * count * 4;
     SZARENA_TRY(const std::string text, os::ReadRegularFile(folder_ + "/" + name + ".out", bytes));
-    if (text.size() != bytes)
+    if (text.size() != bytes) {
       return Fail(ErrorCode::kInternal,
                   fmt::format("the host program gave {} bytes of '{}', {} are right", text.size(),
                               name, bytes));
+    }
     std::vector<uint32_t> words(pes_ * count);
     if (bytes > 0) std::memcpy(words.data(), text.data(), bytes);
     return words;
@@ -123,11 +124,12 @@ Result<SdkProgram> CompileWithSdk(const SdkTools& tools, const Candidate& candid
                       kCompileTimeout));
   program.log = run.err + run.out;
   program.ok = run.status.ok() && !run.timed_out;
-  if (run.timed_out)
+  if (run.timed_out) {
     program.reason = "compiling took more than 300 s";
-  else if (!program.ok)
+  } else if (!program.ok) {
     program.reason = "cslc ended with " + run.status.ToString() + ": " +
                      LastLine(run.err.empty() ? run.out : run.err);
+  }
   return program;
 }
 
