@@ -174,7 +174,8 @@ Operand ExportName(BuiltinCall& call) {
     fits = fits && info.params.size() <= 15 && info.result == call.eval.types().void_type();
   } else {
     if (call.eval.types().kind(element) == TypeKind::kArray) element = call.eval.types()[element].element;
-    fits = call.eval.types().IsScalar(element) && call.eval.types().kind(element) != TypeKind::kPointer;
+    const TypeKind kind = call.eval.types().kind(element);
+    fits = (call.eval.types().IsScalar(element) && kind != TypeKind::kPointer) || (kind == TypeKind::kStruct && !call.eval.types().IsComptimeOnly(element));
   }
   if (!fits) return call.eval.Report(DiagKind::kExportNameType, call.eval.SpanOf(call.args[1]), host.name, call.eval.NameOf(*type));
   if (const HostName* first = state.FindName(host.name)) {

@@ -159,7 +159,9 @@ class ProgramCompiler {
         TypeId element = info.kind == TypeKind::kPointer ? info.element : name.type;
         if (types.kind(element) == TypeKind::kArray) element = types[element].element;
         symbol.is_pointer = info.kind == TypeKind::kPointer;
-        symbol.elem_size = static_cast<uint8_t>(types.SizeOf(element));
+        const uint32_t size = types.SizeOf(element);
+        // The host copies structs as words, or as halves where words do not fit.
+        symbol.elem_size = static_cast<uint8_t>(types.kind(element) != TypeKind::kStruct ? size : size % 4 == 0 ? 4 : size % 2 == 0 ? 2 : 1);
       }
       program_.exports.push_back(std::move(symbol));
     }

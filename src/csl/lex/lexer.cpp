@@ -148,7 +148,8 @@ class Lexer {
     while (pos_ < text_.size() && foreign(text_[pos_])) ++pos_;
     unsigned char first = static_cast<unsigned char>(text_[start_]);
     bool printable = first >= 0x20 && first < 0x7F;
-    diags_.Report(DiagKind::kInvalidByte, SpanFrom(start_), printable ? fmt::format("'{}'", static_cast<char>(first)) : fmt::format("0x{:02X}", first));
+    diags_.Report(DiagKind::kInvalidByte, SpanFrom(start_), printable ? fmt::format("'{}'", static_cast<char>(first)) : fmt::format("0x{:02X}", first),
+                  first == '?' ? "CSL has no optional types and no '?:'; write 'if (condition) a else b'" : "");
     Push(TokenKind::kError);
   }
 

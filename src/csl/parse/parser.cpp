@@ -47,7 +47,22 @@ void Parser::ExpectedHere(DiagKind kind) {
     last_fault_ = pos_;
     return;
   }
-  Fault(kind, Peek().span, Found());
+  Fault(kind, Peek().span, Found(), ForeignRemedy());
+}
+
+// What to write where the tokens here are those of another language; empty where they are none that is known.
+std::string_view Parser::ForeignRemedy() const {
+  const bool after_dot = pos_ > 0 && tokens_[pos_ - 1].kind == TokenKind::kDot;
+  if (after_dot && At(TokenKind::kDot)) return "CSL has no ranges and no slices: loop with 'for (@range(i16, n)) |i|', pass a part of an array as a pointer '&a[i]' or a DSD";
+  if (after_dot && At(TokenKind::kLeftBracket)) return "an array is written '[3]f32{ 1.0, 2.0, 3.0 }'";
+  if (At(TokenKind::kVar)) return "a loop is written 'for (@range(i16, n)) |i| { … }' or 'while (i < n) : (i += 1) { … }'";
+  if (!At(TokenKind::kIdentifier)) return {};
+  const std::string_view text = Text(Peek().span);
+  if (text == "pub") return "everything at the top level of a file is public: leave 'pub' out";
+  if (text == "import" || text == "include" || text == "from") return "write 'const name = @import_module(\"file.csl\");'";
+  if (text == "void" || text == "int" || text == "float" || text == "double" || text == "static") return "write 'fn name(a: i16) void { … }' or 'var name: f32 = 0.0;'";
+  if (text == "let" || text == "def" || text == "func" || text == "function") return "variables are declared with 'var' or 'const', functions with 'fn'";
+  return {};
 }
 
 bool Parser::Expect(TokenKind kind) {
@@ -55,7 +70,7 @@ bool Parser::Expect(TokenKind kind) {
   if (At(TokenKind::kError)) {
     ExpectedHere(DiagKind::kExpectedExpression);
   } else {
-    Fault(DiagKind::kExpectedToken, Peek().span, Describe(kind), Found());
+    Fault(DiagKind::kExpectedToken, Peek().span, Describe(kind), Found(), ForeignRemedy());
   }
   return false;
 }

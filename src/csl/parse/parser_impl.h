@@ -38,6 +38,7 @@ class Parser {
   template <typename... Args>
   void Fault(DiagKind kind, Span span, const Args&... args);
   void ExpectedHere(DiagKind kind);
+  std::string_view ForeignRemedy() const;
   void ExpectSemicolon(std::string_view after);
   bool AfterEnd() const;          // did the last token end a statement or declaration?
   void SkipStatement();

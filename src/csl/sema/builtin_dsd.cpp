@@ -361,7 +361,8 @@ bool SetFabric(BuiltinCall& call, Settings& settings, DsdMaker& maker, bool is_i
   }
   if (!set(is_input ? "input_queue" : "output_queue", DsdField::kQueue, queue, wse3)) return false;
   d.elem_size = 4;
-  if (const auto simd = settings.Choice("simd_mode", {"simd_32", "simd_64", "simd_32_or_64"})) {
+  // What simd_off and simd_max limit is not described: as without a mode.
+  if (const auto simd = settings.Choice("simd_mode", {"simd_32", "simd_64", "simd_32_or_64", "simd_max", "simd_off"}); simd && *simd < 3) {
     d.simd = static_cast<bytecode::SimdMode>(*simd + 1);
   }
   if (const auto priority = settings.Choice("priority", {"low", "medium", "high"})) {

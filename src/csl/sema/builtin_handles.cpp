@@ -91,7 +91,9 @@ Operand GetDataTaskId(BuiltinCall& call) {
   }
   return eval.Report(DiagKind::kDataTaskIdSource, eval.SpanOf(call.args[0]),
                      HandleKindName(wanted), eval.NameOf(id.type),
-                     eval.session().IsWse3() ? "WSE-3" : "WSE-2");
+                     eval.session().IsWse3() ? "WSE-3" : "WSE-2",
+                     eval.session().IsWse3() ? "write '@get_data_task_id(@get_input_queue(2))' and give the queue its colour: '@initialize_queue(@get_input_queue(2), .{ .color = c })'"
+                                             : "write '@get_data_task_id(color)'");
 }
 
 Operand GetInt(BuiltinCall& call) {

@@ -147,7 +147,7 @@ Operand CallNative(BuiltinCall& call) {
   const Native native = bytecode::NativeByName(*name->as_text());
   if (native == Native::kCount) {
     return eval.Report(DiagKind::kUnknownBuiltin, eval.SpanOf(call.args[0]),
-                       "native:" + *name->as_text(), "");
+                       "native:" + *name->as_text(), "", "");
   }
   return EmitNative(call, native, call.args.subspan(1));
 }

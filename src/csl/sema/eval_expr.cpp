@@ -260,10 +260,11 @@ Operand Evaluator::EvalIdent(Name name, Span span) {
                                  static_cast<Int128>(direction.direction)));
     }
   }
+  if (const std::string_view remedy = RemedyForName(text); !remedy.empty()) return Report(DiagKind::kUnknownName, span, text, "", remedy);
   std::vector<std::string> candidates;
   for (const Local& local : frame_->locals) candidates.emplace_back(TextOf(local.name));
   for (const Global* other : frame_->module->order) candidates.emplace_back(TextOf(other->name));
-  return Report(DiagKind::kUnknownName, span, text, DidYouMean(text, candidates));
+  return Report(DiagKind::kUnknownName, span, text, DidYouMean(text, candidates), "");
 }
 
 Operand Evaluator::EvalField(const FieldExpr& node, Span span) {
@@ -296,9 +297,10 @@ Operand Evaluator::EvalBuiltin(const BuiltinExpr& node, Span span, TypeId expect
   const std::string_view name = TextOf(node.name);
   const BuiltinEntry* entry = session().builtins.Find(name);
   if (entry == nullptr) {
+    if (const std::string_view remedy = RemedyForBuiltin(name); !remedy.empty()) return Report(DiagKind::kUnknownBuiltin, span, name, "", remedy);
     std::vector<std::string> candidates;
     for (const std::string_view other : session().builtins.Names()) candidates.emplace_back(other);
-    return Report(DiagKind::kUnknownBuiltin, span, name, DidYouMean(name, candidates));
+    return Report(DiagKind::kUnknownBuiltin, span, name, DidYouMean(name, candidates), "");
   }
   const std::span<const ExprId> args = ast().Get(node.args);
   const auto count = static_cast<int>(args.size());

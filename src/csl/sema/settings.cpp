@@ -62,6 +62,7 @@ void Settings::AddFields(const Operand& operand, Span span) {
 }
 
 Settings::Entry* Settings::Find(std::string_view name) {
+  asked_.emplace_back(name);
   for (Entry& entry : entries_) {
     if (entry.name != name) continue;
     entry.used = true;
@@ -102,13 +103,9 @@ std::optional<size_t> Settings::Choice(std::string_view name,
 }
 
 bool Settings::Finish() {
-  std::vector<std::string> known;
-  for (const Entry& entry : entries_) {
-    if (entry.used) known.push_back(entry.name);
-  }
   for (const Entry& entry : entries_) {
     if (entry.used) continue;
-    eval_.Report(DiagKind::kUnknownSetting, entry.span, entry.name, what_);
+    eval_.Report(DiagKind::kUnknownSetting, entry.span, entry.name, what_, DidYouMean(entry.name, asked_));
     valid_ = false;
   }
   return valid_;

@@ -50,6 +50,7 @@ class Settings {
   Evaluator& eval_;
   std::string what_;
   std::vector<Entry> entries_;
+  std::vector<std::string> asked_;  // names that Find looked for: for "did you mean"
   bool valid_ = true;
 };
 

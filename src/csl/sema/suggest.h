@@ -11,4 +11,9 @@ namespace szarena::csl {
 // ", did you mean 'x'?" for the nearest candidate, or an empty text where none is near.
 std::string DidYouMean(std::string_view name, const std::vector<std::string>& candidates);
 
+// What to write in CSL for a builtin, or for a name, of another language or of a library that is not imported; empty where it
+// is none that is known.
+std::string_view RemedyForBuiltin(std::string_view name);
+std::string_view RemedyForName(std::string_view name);
+
 }  // namespace szarena::csl

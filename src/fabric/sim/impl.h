@@ -85,6 +85,7 @@ struct Tile final : Surroundings {
   void WakeRouter(Pe& pe, uint64_t at) override;
   uint64_t RouterNative(Pe& pe, bytecode::Native native, const uint64_t* args) override;
   std::string Register(Pe& pe, uint32_t address, bool write, uint16_t& value) override;
+  std::string QueueRegister(Pe& pe, uint32_t queue, bool write, uint16_t& value);
   void CommandDone(Pe& pe, uint64_t cycle) override;
   uint32_t SymbolValue(Pe& pe, uint32_t export_id) override;
   void PrintLine(Pe& pe, std::string line) override;

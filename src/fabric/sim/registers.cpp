@@ -15,6 +15,8 @@ namespace {
 
 constexpr uint32_t kRouteWords = 0x7f20 * 2;   // byte address of colour 0's route word
 constexpr uint32_t kSwitchWords = 0x7f40 * 2;  // and of its switch word
+constexpr uint32_t kQueueWords = 0x7f58 * 2;   // and of input queue 0's word: the priority of the microthread that reads it
+constexpr uint16_t kQueueMedium = 1 << 8, kQueueHigh = 1 << 9;
 constexpr uint32_t kInvalid = 5;               // code of a switch position that does not exist
 constexpr uint16_t kTeardownBit = 1 << 14;
 // Bits of a route word that this machine only keeps: which value of the pop mode means what is not described.
@@ -39,10 +41,23 @@ std::optional<uint32_t> PositionCode(const SwitchPosition& p) {
 
 }  // namespace
 
+std::string Tile::QueueRegister(Pe& pe, uint32_t queue, bool write, uint16_t& value) {
+  InputQueue& q = CommOf(core, pe).in[queue];
+  if (write) {
+    if ((value & ~(kQueueMedium | kQueueHigh)) != 0) return fmt::format("bits other than 8 and 9 of input queue {}'s word have no known meaning", queue);
+    q.priority = (value & kQueueHigh) != 0 ? Priority::kHigh : (value & kQueueMedium) != 0 ? Priority::kMedium : Priority::kLow;
+  } else {
+    value = q.priority == Priority::kHigh ? kQueueHigh : q.priority == Priority::kMedium ? kQueueMedium : uint16_t{0};
+  }
+  return {};
+}
+
 std::string Tile::Register(Pe& pe, uint32_t address, bool write, uint16_t& value) {
   const bool route = address >= kRouteWords && address < kRouteWords + 2 * kColorCount;
   const bool switches = address >= kSwitchWords && address < kSwitchWords + 2 * kColorCount;
-  if (core.cost->arch != Arch::kWse2 || (!route && !switches)) return "this register is not modelled";
+  const bool queue = address >= kQueueWords && address < kQueueWords + 2 * 8;
+  if (core.cost->arch != Arch::kWse2 || (!route && !switches && !queue)) return "this register is not modelled";
+  if (queue) return QueueRegister(pe, (address - kQueueWords) / 2, write, value);
   const uint32_t color = (address - (route ? kRouteWords : kSwitchWords)) / 2;
   ColorState& s = fabric->StateOf(pe.index, color);
   if (route) {

@@ -327,6 +327,12 @@ TEST(Registers, SwitchWordsReadAndChangePositions) {
   EXPECT_TRUE(Log(*f, 2, 0).empty());
 }
 
+TEST(Registers, QueueWordsReadAndChangePriorities) {
+  auto f = Launch(Poking(0xfeb0 + 6, 0x200));
+  EXPECT_EQ(WordOf(*f, "before"), 0);
+  EXPECT_EQ(WordOf(*f, "after"), 0x200);
+}
+
 TEST(Registers, WhatIsNotModelledIsATrapWithItsPlace) {
   const auto message = [](const ProgramKit& kit) {
     auto f = Fabric::Create(kit.Build(), {}).value();
@@ -338,6 +344,7 @@ TEST(Registers, WhatIsNotModelledIsATrapWithItsPlace) {
   EXPECT_THAT(message(Poking(0xfe40 + 12, 0x201, Arch::kWse3)), HasSubstr("raw-register"));
   EXPECT_THAT(message(Poking(0xfe40 + 12, 0x1201)), HasSubstr("written back"));     // another pop mode
   EXPECT_THAT(message(Poking(0xfe80 + 12, 0x556)), HasSubstr("direction code 6"));
+  EXPECT_THAT(message(Poking(0xfeb0, 0x400)), HasSubstr("bits other than 8 and 9"));
 }
 
 TEST(Teardown, HandlerRunsAndExitLetsTrafficGoOn) {
