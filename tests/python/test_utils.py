@@ -4,6 +4,7 @@ import unittest
 
 from kit import np, program
 from cerebras.sdk import sdk_utils
+from cerebras.sdk.runtime import runtime_utils
 
 
 class Words(unittest.TestCase):
@@ -59,6 +60,33 @@ comptime { @export_symbol(f); }
 """
         interface = sdk_utils.get_api_info_dict(program("interface", code, '@export_name("f", fn (i16)void);', 1, 1))
         self.assertIn("f", [symbol["name"] for symbol in interface["rpc_symbols"]])
+
+
+class PortMaps(unittest.TestCase):
+    """Of SDK 0.9: cerebras.sdk.runtime.runtime_utils."""
+
+    def test_there_and_back(self):
+        portmap = "{ A[i=0:3][j=0:2] -> [PE[1 + i // 2, j % 3] -> index[i % 2]] }"
+        tensor = np.arange(12, dtype=np.float32).reshape(4, 3)
+        px, py, w, h, l, data = runtime_utils.convert_input_tensor(portmap, tensor)
+        self.assertEqual((px, py, w, h, l), (1, 0, 2, 3, 2))
+        # PE (1, 0) holds A[0][0] and A[1][0], PE (2, 0) A[2][0] and A[3][0]; then the next row.
+        np.testing.assert_array_equal(data.view(np.float32), [0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11])
+        self.assertEqual(runtime_utils.prepare_output_tensor(portmap, np.float32)[:5], (1, 0, 2, 3, 2))
+        np.testing.assert_array_equal(runtime_utils.format_output_tensor(portmap, np.float32, data), tensor)
+
+    def test_an_index_of_several_dimensions_is_row_major(self):
+        portmap = "{ B[i=0:3][j=0:1] -> [PE[i//2, 0] ->  index[i%2, j]] }"
+        data = runtime_utils.convert_input_tensor(portmap, np.arange(8, dtype=np.int16).reshape(4, 2))[5]
+        np.testing.assert_array_equal(data, range(8))
+
+    def test_what_is_no_port_map_is_refused(self):
+        for bad in ("A[i=0:3]", "{ A[i=0:3] -> [PE[i] -> index[i]] }", "{ A[i=0:3] -> [PE[i, 0] -> index[foo(i)]] }", "{ A[i=0:3] -> [PE[0, 0] -> index[i // 2]] }",
+                    "{ A[i=0:2] -> [PE[i // 2, 0] -> index[i % 2]] }"):
+            with self.assertRaises(ValueError, msg=bad):
+                runtime_utils.prepare_output_tensor(bad, np.float32)
+        with self.assertRaises(ValueError):
+            runtime_utils.convert_input_tensor("{ A[i=0:3] -> [PE[i, 0] -> index[0]] }", np.zeros(5, np.float32))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host commands and streams. Transfers are placed at the PEs directly; what the halo and the link would take is charged by the
-// cost model (estimated).
+// Host commands and streams. Transfers are placed at the PEs directly; what the halo and the link
+// would take is charged by the cost model (estimated).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,9 @@ void AtMost(std::atomic<uint64_t>& v, uint64_t t) {
   }
 }
 
-uint64_t PesOf(const Rect& r) { return static_cast<uint64_t>(r.width) * static_cast<uint64_t>(r.height); }
+uint64_t PesOf(const Rect& r) {
+  return static_cast<uint64_t>(r.width) * static_cast<uint64_t>(r.height);
+}
 
 }  // namespace
 
@@ -53,7 +55,9 @@ bool Tile::TakeCommand(Pe& pe, uint64_t t) {
     };
     if (binding == nullptr || binding->is_function != (c.kind == CommandKind::kLaunch)) {
       if (cls != kNoIndex) {
-        Report(pe, TrapKind::kUnknownFunction, t, kNoIndex, 0, fmt::format("class '{}' does not export '{}'; the command is skipped", pe.cls->code->name, f.program->exports[c.export_id].name));
+        Report(pe, TrapKind::kUnknownFunction, t, kNoIndex, 0,
+               fmt::format("class '{}' does not export '{}'; the command is skipped",
+                           pe.cls->code->name, f.program->exports[c.export_id].name));
       }
       done();
       continue;
@@ -65,30 +69,40 @@ bool Tile::TakeCommand(Pe& pe, uint64_t t) {
       pe.task_since = t;
       pe.main_ready = t + core.cost->task_switch;
       ++pe.count.tasks;
-      StartFunction(core, pe, binding->function, c.args.data(), static_cast<uint32_t>(c.args.size()));
+      StartFunction(core, pe, binding->function, c.args.data(),
+                    static_cast<uint32_t>(c.args.size()));
       return true;
     }
     const Export& exported = f.program->exports[c.export_id];
     uint32_t address = binding->address;
-    if (exported.is_pointer) address = binding->constant ? binding->value : pe.memory.Read<uint16_t>(binding->address);
+    if (exported.is_pointer)
+      address = binding->constant ? binding->value : pe.memory.Read<uint16_t>(binding->address);
     const uint32_t size = c.bits == 16 ? 2 : 4;
     const uint64_t bytes = uint64_t{c.count} * size;
-    uint64_t limit = binding->constant && binding->target_bytes != 0 ? binding->value + uint64_t{binding->target_bytes} : kSramBytes;
+    uint64_t limit = binding->constant && binding->target_bytes != 0
+                         ? binding->value + uint64_t{binding->target_bytes}
+                         : kSramBytes;
     if (!binding->constant) {  // a pointer variable: the array that it points into
       uint64_t end = kSramBytes;
       for (const Symbol& symbol : f.program->classes[cls].symbols) {
-        if (address >= symbol.address && address < symbol.address + symbol.size) end = symbol.address + symbol.size;
+        if (address >= symbol.address && address < symbol.address + symbol.size)
+          end = symbol.address + symbol.size;
       }
       if (c.kind == CommandKind::kCopyIn) {
         limit = end;
-      } else if (address + bytes > end && address + bytes <= limit) {  // public programs do this; it harms nobody
+      } else if (address + bytes > end &&
+                 address + bytes <= limit) {  // public programs do this; it harms nobody
         Report(pe, TrapKind::kHostOverread, t, kNoIndex, 0,
-               fmt::format("a copy of {} elements of {} bytes from 0x{:04x} ('{}') reads beyond 0x{:04x}", c.count, size, address, exported.name, end));
+               fmt::format(
+                   "a copy of {} elements of {} bytes from 0x{:04x} ('{}') reads beyond 0x{:04x}",
+                   c.count, size, address, exported.name, end));
       }
     }
     if (address + bytes > limit) {
       Report(pe, TrapKind::kHostRange, t, kNoIndex, 0,
-             fmt::format("a copy of {} elements of {} bytes at 0x{:04x} ('{}') reaches beyond 0x{:04x}", c.count, size, address, exported.name, limit));
+             fmt::format(
+                 "a copy of {} elements of {} bytes at 0x{:04x} ('{}') reaches beyond 0x{:04x}",
+                 c.count, size, address, exported.name, limit));
       done();
       continue;
     }
@@ -97,7 +111,8 @@ bool Tile::TakeCommand(Pe& pe, uint64_t t) {
       if (size == 4) {
         pe.memory.WriteBytes(address, words, c.count * 4);
       } else {
-        for (uint32_t i = 0; i < c.count; ++i) pe.memory.Write<uint16_t>(address + 2 * i, static_cast<uint16_t>(words[i]));
+        for (uint32_t i = 0; i < c.count; ++i)
+          pe.memory.Write<uint16_t>(address + 2 * i, static_cast<uint16_t>(words[i]));
       }
     } else if (size == 4) {
       pe.memory.ReadBytes(address, words, c.count * 4);
@@ -110,7 +125,8 @@ bool Tile::TakeCommand(Pe& pe, uint64_t t) {
 }
 
 void Tile::CommandDone(Pe& pe, uint64_t cycle) {
-  if (!pe.command_busy) return;  // a program that starts by itself may call it with no command under way
+  if (!pe.command_busy)
+    return;  // a program that starts by itself may call it with no command under way
   pe.command_busy = false;
   for (uint32_t i = pe.next_command; i-- > 0;) {  // the launch that this PE took last
     Command& c = fabric->commands[fabric->stream[i]];
@@ -129,7 +145,8 @@ uint32_t Tile::SymbolValue(Pe& pe, uint32_t export_id) {
   if (b == nullptr) return 0;
   if (b->constant) return b->value;
   const Export& e = fabric->program->exports[export_id];
-  return e.is_pointer || e.elem_size == 2 ? pe.memory.Read<uint16_t>(b->address) : pe.memory.Read<uint32_t>(b->address);
+  return e.is_pointer || e.elem_size == 2 ? pe.memory.Read<uint16_t>(b->address)
+                                          : pe.memory.Read<uint32_t>(b->address);
 }
 
 void Tile::Deliver(PortOut& port, uint32_t data, uint64_t t) {
@@ -148,8 +165,12 @@ void Tile::Deliver(PortOut& port, uint32_t data, uint64_t t) {
 
 // ---------------------------------------------------------------- from the host
 Result<void> Fabric::Impl::CheckRegion(const Rect& r) const {
-  if (r.x < 0 || r.y < 0 || r.width < 1 || r.height < 1 || r.x + r.width > static_cast<int>(width) || r.y + r.height > static_cast<int>(height)) {
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("the region of {}x{} PEs at ({}, {}) does not lie in the program's {}x{}", r.width, r.height, r.x, r.y, width, height));
+  if (r.x < 0 || r.y < 0 || r.width < 1 || r.height < 1 ||
+      r.x + r.width > static_cast<int>(width) || r.y + r.height > static_cast<int>(height)) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("the region of {}x{} PEs at ({}, {}) does not lie in the program's {}x{}",
+                    r.width, r.height, r.x, r.y, width, height));
   }
   return {};
 }
@@ -165,7 +186,8 @@ Command& Fabric::Impl::NewCommand(CommandKind kind, const Rect& region) {
 void Fabric::Impl::Wake(const Rect& region, uint64_t at) {
   for (int y = region.y; y < region.y + region.height; ++y) {
     Tile& tile = *tiles[tile_of_row[static_cast<size_t>(y)]];
-    for (int x = region.x; x < region.x + region.width; ++x) tile.WakePe(static_cast<uint32_t>(y) * width + static_cast<uint32_t>(x), at);
+    for (int x = region.x; x < region.x + region.width; ++x)
+      tile.WakePe(static_cast<uint32_t>(y) * width + static_cast<uint32_t>(x), at);
   }
 }
 
@@ -175,7 +197,8 @@ uint64_t LinkCycles(uint64_t words, uint32_t words_per_kcycle, uint32_t channels
 }
 }  // namespace
 
-// The host works in order: a copy or launch is issued when the streams before it have been delivered.
+// The host works in order: a copy or launch is issued when the streams before it have been
+// delivered.
 Ticket Fabric::Impl::Enqueue(Ticket ticket) {
   deferred.push_back(ticket);
   IssueDeferred();
@@ -197,10 +220,13 @@ void Fabric::Impl::Issue(Ticket ticket) {
   uint64_t cycles = cost->host_command;
   uint64_t after = 0;  // the link stays busy
   if (c.kind == CommandKind::kCopyIn) {
-    cycles = cost->host_h2d_fixed + LinkCycles(c.words.size(), cost->host_h2d_words_per_kcycle, program->channels);
+    cycles = cost->host_h2d_fixed +
+             LinkCycles(c.words.size(), cost->host_h2d_words_per_kcycle, program->channels);
   } else if (c.kind == CommandKind::kCopyOut) {
-    // The PEs read their memory when the command comes; the host goes on when the transfer is through.
-    after = cost->host_d2h_fixed + LinkCycles(c.words.size(), cost->host_d2h_words_per_kcycle, program->channels);
+    // The PEs read their memory when the command comes; the host goes on when the transfer is
+    // through.
+    after = cost->host_d2h_fixed +
+            LinkCycles(c.words.size(), cost->host_d2h_words_per_kcycle, program->channels);
   }
   c.available = start + cycles;
   host_free = c.available + after;
@@ -220,19 +246,26 @@ Result<uint32_t> Fabric::ExportId(const std::string& name) const {
 namespace {
 Result<void> CheckCopy(const Program& p, uint32_t export_id, int bits) {
   if (export_id >= p.exports.size() || p.exports[export_id].kind != ExportKind::kVariable) {
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("symbol {} is not an exported variable", export_id));
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("symbol {} is not an exported variable", export_id));
   }
-  if (bits != 16 && bits != 32) return Fail(ErrorCode::kInvalidArgument, fmt::format("elements have 16 or 32 bits, not {}", bits));
+  if (bits != 16 && bits != 32)
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("elements have 16 or 32 bits, not {}", bits));
   return {};
 }
 }  // namespace
 
-Result<Ticket> Fabric::CopyIn(uint32_t export_id, Rect region, int bits, uint32_t count, std::vector<uint32_t> words) {
+Result<Ticket> Fabric::CopyIn(uint32_t export_id, Rect region, int bits, uint32_t count,
+                              std::vector<uint32_t> words) {
   Impl& m = *impl_;
   SZARENA_TRY_VOID(m.CheckRegion(region));
   SZARENA_TRY_VOID(CheckCopy(*m.program, export_id, bits));
   if (words.size() != PesOf(region) * count) {
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("{} words are given, {} x {} PEs with {} elements each need {}", words.size(), region.width, region.height, count, PesOf(region) * count));
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} words are given, {} x {} PEs with {} elements each need {}", words.size(),
+                    region.width, region.height, count, PesOf(region) * count));
   }
   Command& c = m.NewCommand(CommandKind::kCopyIn, region);
   c.export_id = export_id;
@@ -259,10 +292,14 @@ Result<Ticket> Fabric::Launch(uint32_t export_id, Rect region, std::vector<uint6
   SZARENA_TRY_VOID(m.CheckRegion(region));
   const auto& exports = m.program->exports;
   if (export_id >= exports.size() || exports[export_id].kind != ExportKind::kFunction) {
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("symbol {} is not an exported function", export_id));
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("symbol {} is not an exported function", export_id));
   }
   if (args.size() != exports[export_id].params.size()) {
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("function '{}' takes {} arguments, {} are given", exports[export_id].name, exports[export_id].params.size(), args.size()));
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("function '{}' takes {} arguments, {} are given", exports[export_id].name,
+                    exports[export_id].params.size(), args.size()));
   }
   Command& c = m.NewCommand(CommandKind::kLaunch, region);
   c.export_id = export_id;
@@ -271,7 +308,8 @@ Result<Ticket> Fabric::Launch(uint32_t export_id, Rect region, std::vector<uint6
 }
 
 Result<Ticket> Fabric::Launch(uint32_t export_id, std::vector<uint64_t> args) {
-  return Launch(export_id, {0, 0, static_cast<int>(impl_->width), static_cast<int>(impl_->height)}, std::move(args));
+  return Launch(export_id, {0, 0, static_cast<int>(impl_->width), static_cast<int>(impl_->height)},
+                std::move(args));
 }
 
 namespace {
@@ -285,12 +323,16 @@ void AddOnce(std::vector<T>& v, const T& value) {
 }
 }  // namespace
 
-Result<Ticket> Fabric::StreamIn(uint8_t color, Rect region, uint32_t count, std::vector<uint32_t> words) {
+Result<Ticket> Fabric::StreamIn(uint8_t color, Rect region, uint32_t count,
+                                std::vector<uint32_t> words) {
   Impl& m = *impl_;
   SZARENA_TRY_VOID(m.CheckRegion(region));
   SZARENA_TRY_VOID(CheckColor(color));
   if (words.size() != PesOf(region) * count) {
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("{} words are given, {} x {} PEs with {} elements each need {}", words.size(), region.width, region.height, count, PesOf(region) * count));
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} words are given, {} x {} PEs with {} elements each need {}", words.size(),
+                    region.width, region.height, count, PesOf(region) * count));
   }
   Command& c = m.NewCommand(CommandKind::kStreamIn, region);
   c.count = count;
@@ -303,7 +345,8 @@ Result<Ticket> Fabric::StreamIn(uint8_t color, Rect region, uint32_t count, std:
       Tile& tile = m.TileOf(id);
       PortIn& port = tile.ports_in[PortKey(id, Direction::kRamp, color)];
       const size_t from = c.OffsetOf(static_cast<uint32_t>(x), static_cast<uint32_t>(y));
-      for (uint32_t i = 0; i < count; ++i) port.words.push_back({words[from + i], false, c.available});
+      for (uint32_t i = 0; i < count; ++i)
+        port.words.push_back({words[from + i], false, c.available});
       port.owners.emplace_back(&c, count);
       AddOnce(tile.host_in_of[id], color);
       tile.WakePe(id, c.available);
@@ -330,19 +373,22 @@ Result<Ticket> Fabric::StreamOut(uint8_t color, Rect region, uint32_t count) {
       PortOut& port = tile.ports_out[PortKey(id, Direction::kRamp, color)];
       std::deque<uint32_t> arrived;
       arrived.swap(port.words);
-      port.wants.push_back({&c, c.OffsetOf(static_cast<uint32_t>(x), static_cast<uint32_t>(y)), count});
+      port.wants.push_back(
+          {&c, c.OffsetOf(static_cast<uint32_t>(x), static_cast<uint32_t>(y)), count});
       for (const uint32_t w : arrived) tile.Deliver(port, w, m.now);
     }
   }
   return m.TicketOf(c);
 }
 
-Result<Ticket> Fabric::SendInto(PortAddress port, std::vector<uint32_t> words, std::vector<bool> control) {
+Result<Ticket> Fabric::SendInto(PortAddress port, std::vector<uint32_t> words,
+                                std::vector<bool> control) {
   Impl& m = *impl_;
   const Rect region{port.x, port.y, 1, 1};
   SZARENA_TRY_VOID(m.CheckRegion(region));
   SZARENA_TRY_VOID(CheckColor(port.color));
-  if (!control.empty() && control.size() != words.size()) return Fail(ErrorCode::kInvalidArgument, "a control bit for each word, or none");
+  if (!control.empty() && control.size() != words.size())
+    return Fail(ErrorCode::kInvalidArgument, "a control bit for each word, or none");
   Command& c = m.NewCommand(CommandKind::kSend, region);
   c.count = static_cast<uint32_t>(words.size());
   c.available = std::max(m.now + 1, m.host_free) + m.cost->host_command;
@@ -355,10 +401,14 @@ Result<Ticket> Fabric::SendInto(PortAddress port, std::vector<uint32_t> words, s
   Tile& tile = m.TileOf(id);
   uint32_t other = 0;
   if (m.Neighbour(id, port.side, other)) {
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("PE ({}, {}) has a neighbour {}: streams enter at the edge of the rectangle", port.x, port.y, DirectionName(port.side)));
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("PE ({}, {}) has a neighbour {}: streams enter at the edge of the rectangle",
+                    port.x, port.y, DirectionName(port.side)));
   }
   PortIn& in = tile.ports_in[PortKey(id, port.side, port.color)];
-  for (size_t i = 0; i < words.size(); ++i) in.words.push_back({words[i], !control.empty() && control[i], c.available});
+  for (size_t i = 0; i < words.size(); ++i)
+    in.words.push_back({words[i], !control.empty() && control[i], c.available});
   in.owners.emplace_back(&c, words.size());
   if (port.side == Direction::kRamp) {
     AddOnce(tile.host_in_of[id], port.color);
@@ -409,12 +459,15 @@ std::vector<uint32_t> Fabric::TakeArrived(PortAddress port) {
   if (found == ports.end()) return {};
   std::deque<uint32_t> arrived;
   arrived.swap(found->second.words);
+  if (arrived.size() >= kPortWords) m.TileOf(id).WakeRouterId(id, m.now + 1);
   return {arrived.begin(), arrived.end()};
 }
 
 bool Fabric::IsDone(Ticket ticket) const { return impl_->commands[ticket].remaining.load() == 0; }
 
-std::vector<uint32_t> Fabric::TakeOutput(Ticket ticket) { return std::move(impl_->commands[ticket].words); }
+std::vector<uint32_t> Fabric::TakeOutput(Ticket ticket) {
+  return std::move(impl_->commands[ticket].words);
+}
 
 Fabric::Span Fabric::SpanOf(Ticket ticket) const {
   const Command& c = impl_->commands[ticket];

@@ -4,14 +4,16 @@
 
 #include <algorithm>
 
-#include "fabric/interp/operand.h"
 #include "fabric/interp/interp.h"
+#include "fabric/interp/operand.h"
 #include "fabric/sim/impl.h"
 
 namespace szarena::fabric {
 using namespace bytecode;
 
-std::string Fabric::Impl::FileName(uint32_t file) const { return file < program->files.size() ? program->files[file] : std::string(); }
+std::string Fabric::Impl::FileName(uint32_t file) const {
+  return file < program->files.size() ? program->files[file] : std::string();
+}
 
 LineEntry Fabric::Impl::LineOf(const Pe& pe, uint32_t function, uint32_t pc) const {
   const auto& functions = pe.cls->code->functions;
@@ -23,10 +25,13 @@ LineEntry Fabric::Impl::LineOf(const Pe& pe, uint32_t function, uint32_t pc) con
   return {0, kNoIndex, 0};
 }
 
-bool Tile::Report(Pe& pe, TrapKind kind, uint64_t cycle, uint32_t function, uint32_t pc, std::string detail) {
+bool Tile::Report(Pe& pe, TrapKind kind, uint64_t cycle, uint32_t function, uint32_t pc,
+                  std::string detail) {
   const bool fatal_kind = TrapIsFatal(kind) || fabric->options.trap == TrapMode::kError;
-  std::string key = function != kNoIndex ? fmt::format("{}/{}/{}/{}", static_cast<int>(kind), pe.cls->code->name, function, pc)
-                                         : fmt::format("{}/{}/{}", static_cast<int>(kind), pe.cls->code->name, detail);
+  std::string key =
+      function != kNoIndex
+          ? fmt::format("{}/{}/{}/{}", static_cast<int>(kind), pe.cls->code->name, function, pc)
+          : fmt::format("{}/{}/{}", static_cast<int>(kind), pe.cls->code->name, detail);
   Trap t;
   t.kind = kind;
   t.x = pe.x;
@@ -37,7 +42,9 @@ bool Tile::Report(Pe& pe, TrapKind kind, uint64_t cycle, uint32_t function, uint
   Trap& old = it->second;
   if (!fresh) {
     ++old.count;
-    const bool earlier = cycle < old.cycle || (cycle == old.cycle && std::pair<int, int>(pe.y, pe.x) < std::pair(old.y, old.x));
+    const bool earlier =
+        cycle < old.cycle ||
+        (cycle == old.cycle && std::pair<int, int>(pe.y, pe.x) < std::pair(old.y, old.x));
     if (!earlier) {
       fatal |= fatal_kind;
       return fatal_kind;
@@ -47,14 +54,17 @@ bool Tile::Report(Pe& pe, TrapKind kind, uint64_t cycle, uint32_t function, uint
     old.cycle = cycle;
   }
   old.detail = std::move(detail);
-  const LineEntry line = function == kNoIndex ? LineEntry{0, kNoIndex, 0} : fabric->LineOf(pe, function, pc);
+  const LineEntry line =
+      function == kNoIndex ? LineEntry{0, kNoIndex, 0} : fabric->LineOf(pe, function, pc);
   old.file = fabric->FileName(line.file);
   old.line = line.line;
   fatal |= fatal_kind;
   return fatal_kind;
 }
 
-void Tile::PrintLine(Pe& pe, std::string line) { printed.push_back({core.now, pe.index, std::move(line)}); }
+void Tile::PrintLine(Pe& pe, std::string line) {
+  printed.push_back({core.now, pe.index, std::move(line)});
+}
 
 void Fabric::Impl::CollectTraps() {
   // The same finding may come from several tiles.
@@ -64,14 +74,17 @@ void Fabric::Impl::CollectTraps() {
       auto [it, fresh] = all.try_emplace(key, trap);
       if (fresh) continue;
       const uint64_t count = it->second.count + trap.count;
-      if (std::tuple(trap.cycle, trap.y, trap.x) < std::tuple(it->second.cycle, it->second.y, it->second.x)) it->second = trap;
+      if (std::tuple(trap.cycle, trap.y, trap.x) <
+          std::tuple(it->second.cycle, it->second.y, it->second.x))
+        it->second = trap;
       it->second.count = count;
     }
   }
   traps.clear();
   for (auto& [key, trap] : all) traps.push_back(std::move(trap));
   std::stable_sort(traps.begin(), traps.end(), [](const Trap& a, const Trap& b) {
-    return std::tuple(a.cycle, a.y, a.x, a.kind, a.line) < std::tuple(b.cycle, b.y, b.x, b.kind, b.line);
+    return std::tuple(a.cycle, a.y, a.x, a.kind, a.line) <
+           std::tuple(b.cycle, b.y, b.x, b.kind, b.line);
   });
 }
 
@@ -86,44 +99,59 @@ std::string TaskName(const Pe& pe) {
   if (pe.thread == nullptr || pe.thread->frames.empty()) return "the main thread";
   const Frame& f = pe.thread->frames.front();
   switch (pe.running) {
-    case RunKind::kHost: return fmt::format("function '{}', launched by the host,", f.function->name);
-    case RunKind::kTeardown: return fmt::format("teardown handler '{}'", f.function->name);
-    default: return fmt::format("task '{}' (id {})", f.function->name, pe.task_id);
+    case RunKind::kHost:
+      return fmt::format("function '{}', launched by the host,", f.function->name);
+    case RunKind::kTeardown:
+      return fmt::format("teardown handler '{}'", f.function->name);
+    default:
+      return fmt::format("task '{}' (id {})", f.function->name, pe.task_id);
   }
 }
 
 std::string NameOfTask(const Pe& pe, uint32_t id) {
   const auto& cls = *pe.cls;
   for (const auto* table : {&cls.local_task, &cls.data_task, &cls.control_task}) {
-    if ((*table)[id] >= 0) return cls.code->functions[cls.code->tasks[static_cast<size_t>((*table)[id])].function].name;
+    if ((*table)[id] >= 0)
+      return cls.code->functions[cls.code->tasks[static_cast<size_t>((*table)[id])].function].name;
   }
   return id == kTeardownTaskId ? "teardown handler" : "?";
 }
 
 std::string SignalEffect(const Pe& pe, const AsyncSettings& s) {
   if (s.on_done.kind == SignalKind::kNone) return {};
-  return fmt::format("; when done it {} '{}' (id {})", s.on_done.kind == SignalKind::kActivate ? "activates" : "unblocks", NameOfTask(pe, s.on_done.id & 63), s.on_done.id);
+  return fmt::format("; when done it {} '{}' (id {})",
+                     s.on_done.kind == SignalKind::kActivate ? "activates" : "unblocks",
+                     NameOfTask(pe, s.on_done.id & 63), s.on_done.id);
 }
 
 // What a live operation waits for; empty where it could go on.
 std::string OperationWaits(const Core& core, const Pe& pe, const DsdState& s) {
   const Comm& comm = *pe.comm;
-  if (s.slot != kMainSlot && (comm.blocked >> s.slot & 1) != 0) return fmt::format("microthread {} is blocked: @unblock it", s.slot);
-  const std::string done = s.infinite ? fmt::format("{} elements done, endless", s.done) : fmt::format("{} of {} elements done", s.done, s.length);
+  if (s.slot != kMainSlot && (comm.blocked >> s.slot & 1) != 0)
+    return fmt::format("microthread {} is blocked: @unblock it", s.slot);
+  const std::string done = s.infinite ? fmt::format("{} elements done, endless", s.done)
+                                      : fmt::format("{} of {} elements done", s.done, s.length);
   for (int i = 0; i < s.source_count; ++i) {
     const OperandState& o = s.src[i];
     if (o.cls == OperandClass::kFabIn && !o.half_valid && comm.in[o.queue].ring.empty()) {
-      return fmt::format("input queue {} (colour {}) is empty ({}): a wavelet on colour {} would wake it", o.queue, o.color, done, o.color);
+      return fmt::format(
+          "input queue {} (colour {}) is empty ({}): a wavelet on colour {} would wake it", o.queue,
+          o.color, done, o.color);
     }
     if (o.cls == OperandClass::kFifo && pe.fifos[o.fifo].count == 0) {
-      return fmt::format("FIFO '{}' is empty ({}): a push would wake it", pe.cls->code->fifos[o.fifo].name, done);
+      return fmt::format("FIFO '{}' is empty ({}): a push would wake it",
+                         pe.cls->code->fifos[o.fifo].name, done);
     }
   }
-  if (s.dest.cls == OperandClass::kFabOut && comm.out[s.dest.queue].ring.size() >= comm.out[s.dest.queue].capacity) {
-    return fmt::format("output queue {} (colour {}) is full ({}): the router must take a wavelet", s.dest.queue, s.dest.color, done);
+  if (s.dest.cls == OperandClass::kFabOut &&
+      comm.out[s.dest.queue].ring.size() >= comm.out[s.dest.queue].capacity) {
+    return fmt::format("output queue {} (colour {}) is full ({}): the router must take a wavelet",
+                       s.dest.queue, s.dest.color, done);
   }
-  if (s.dest.cls == OperandClass::kFifo && pe.fifos[s.dest.fifo].count >= pe.cls->code->fifos[s.dest.fifo].capacity) {
-    return fmt::format("FIFO '{}' is full ({}): a pop would wake it", pe.cls->code->fifos[s.dest.fifo].name, done);
+  if (s.dest.cls == OperandClass::kFifo &&
+      pe.fifos[s.dest.fifo].count >= pe.cls->code->fifos[s.dest.fifo].capacity) {
+    return fmt::format("FIFO '{}' is full ({}): a pop would wake it",
+                       pe.cls->code->fifos[s.dest.fifo].name, done);
   }
   static_cast<void>(core);
   return {};
@@ -136,7 +164,8 @@ std::vector<Waiting> Fabric::WaitingPes() {
   std::vector<Waiting> all;
   std::map<std::string, size_t> known;
   const auto add = [&](const Pe& pe, uint64_t since, LineEntry line, std::string what) {
-    const std::string key = fmt::format("{}|{}|{}|{}", pe.cls->code->name, line.file, line.line, what);
+    const std::string key =
+        fmt::format("{}|{}|{}|{}", pe.cls->code->name, line.file, line.line, what);
     const auto [it, fresh] = known.try_emplace(key, all.size());
     if (!fresh) {
       ++all[it->second].pes;
@@ -151,12 +180,16 @@ std::vector<Waiting> Fabric::WaitingPes() {
     if (pe != nullptr) {
       const Core& core = m.TileOf(id).core;
       if (pe->state == MainState::kWaitMicrothread) {
-        add(*pe, pe->main_ready, m.LineOf(*pe, kNoIndex, 0), fmt::format("{} waits for microthread {} to end", TaskName(*pe), pe->wait_slot));
+        add(*pe, pe->main_ready, m.LineOf(*pe, kNoIndex, 0),
+            fmt::format("{} waits for microthread {} to end", TaskName(*pe), pe->wait_slot));
       }
       if (pe->state == MainState::kWaitQueue) {
-        add(*pe, pe->main_ready, m.LineOf(*pe, kNoIndex, 0), fmt::format("{} waits in @map for a wavelet or for room", TaskName(*pe)));
+        add(*pe, pe->main_ready, m.LineOf(*pe, kNoIndex, 0),
+            fmt::format("{} waits in @map for a wavelet or for room", TaskName(*pe)));
       }
-      if (pe->state == MainState::kHalted) add(*pe, pe->main_ready, m.LineOf(*pe, kNoIndex, 0), fmt::format("{} was halted by a trap", TaskName(*pe)));
+      if (pe->state == MainState::kHalted)
+        add(*pe, pe->main_ready, m.LineOf(*pe, kNoIndex, 0),
+            fmt::format("{} was halted by a trap", TaskName(*pe)));
       if (pe->comm != nullptr) {
         uint32_t readers = 0;
         for (const DsdState& s : pe->comm->ops) {
@@ -167,8 +200,10 @@ std::vector<Waiting> Fabric::WaitingPes() {
           const std::string why = OperationWaits(core, *pe, s);
           if (why.empty() || (s.infinite && s.async)) continue;
           add(*pe, s.last_progress, m.LineOf(*pe, s.function, s.pc),
-              s.slot == kMainSlot ? fmt::format("{} waits in @{}: {}", TaskName(*pe), FactsOf(s.op).name, why)
-                                  : fmt::format("microthread {} waits in @{}: {}{}", s.slot, FactsOf(s.op).name, why, SignalEffect(*pe, s.settings)));
+              s.slot == kMainSlot
+                  ? fmt::format("{} waits in @{}: {}", TaskName(*pe), FactsOf(s.op).name, why)
+                  : fmt::format("microthread {} waits in @{}: {}{}", s.slot, FactsOf(s.op).name,
+                                why, SignalEffect(*pe, s.settings)));
         }
         for (uint32_t q = 0; q < pe->comm->in.size(); ++q) {
           const InputQueue& queue = pe->comm->in[q];
@@ -178,25 +213,38 @@ std::vector<Waiting> Fabric::WaitingPes() {
           if (queue.ring.front().control) {
             const uint32_t entry = EntryPoint(queue.ring.front().data);
             why = fmt::format("the first is a control wavelet for task id {}", entry);
-            if ((pe->blocked >> (task & 63) & 1) != 0) why += ", but the colour or queue is blocked: unblock it";
-            else if ((pe->control_enabled >> (task & 63) & 1) == 0) why += ", but the colour has no data task and was never unblocked: @unblock it";
-            else if ((pe->blocked >> entry & 1) != 0) why += ", which is blocked";
-            else if (pe->state != MainState::kIdle) why += ", and the main thread is busy";
+            if ((pe->blocked >> (task & 63) & 1) != 0)
+              why += ", but the colour or queue is blocked: unblock it";
+            else if ((pe->control_enabled >> (task & 63) & 1) == 0)
+              why += ", but the colour has no data task and was never unblocked: @unblock it";
+            else if ((pe->blocked >> entry & 1) != 0)
+              why += ", which is blocked";
+            else if (pe->state != MainState::kIdle)
+              why += ", and the main thread is busy";
           } else if (task < kTaskIdCount && pe->cls->data_task[task] >= 0) {
-            why = (pe->blocked >> task & 1) != 0 ? fmt::format("its data task '{}' is blocked: @unblock would wake it", NameOfTask(*pe, task))
-                                                : fmt::format("its data task '{}' waits for the main thread", NameOfTask(*pe, task));
+            why = (pe->blocked >> task & 1) != 0
+                      ? fmt::format("its data task '{}' is blocked: @unblock would wake it",
+                                    NameOfTask(*pe, task))
+                      : fmt::format("its data task '{}' waits for the main thread",
+                                    NameOfTask(*pe, task));
           }
           add(*pe, queue.ring.front().ready, nowhere,
-              q < 8 ? fmt::format("input queue {} (colour {}) holds {} wavelets: {}", q, queue.color, queue.ring.size(), why)
-                    : fmt::format("colour {} (no input queue) holds {} wavelets: {}", queue.color, queue.ring.size(), why));
+              q < 8 ? fmt::format("input queue {} (colour {}) holds {} wavelets: {}", q,
+                                  queue.color, queue.ring.size(), why)
+                    : fmt::format("colour {} (no input queue) holds {} wavelets: {}", queue.color,
+                                  queue.ring.size(), why));
         }
       }
       for (uint64_t mask = pe->active & pe->blocked; mask != 0; mask &= mask - 1) {
         const auto task = static_cast<uint32_t>(std::countr_zero(mask));
-        add(*pe, pe->main_ready, nowhere, fmt::format("task '{}' (id {}) is active but blocked: @unblock would wake it", NameOfTask(*pe, task), task));
+        add(*pe, pe->main_ready, nowhere,
+            fmt::format("task '{}' (id {}) is active but blocked: @unblock would wake it",
+                        NameOfTask(*pe, task), task));
       }
       if (pe->command_busy && pe->state == MainState::kIdle) {
-        add(*pe, pe->main_ready, nowhere, "a launched function has returned, and nothing has called unblock_cmd_stream() since: the next host command cannot start");
+        add(*pe, pe->main_ready, nowhere,
+            "a launched function has returned, and nothing has called unblock_cmd_stream() since: "
+            "the next host command cannot start");
       }
     }
     const Router* r = m.routers[id].load();
@@ -207,14 +255,21 @@ std::vector<Waiting> Fabric::WaitingPes() {
       for (uint32_t d = 0; d < 4; ++d) {
         if (s->in[d].WaitingRaw() == 0) continue;
         std::string why;
-        if (s->teardown) why = "the colour is in teardown";
-        else if ((s->rx >> d & 1) == 0) why = fmt::format("switch position {} does not take wavelets from there", s->position);
-        else why = "the next router or the core's queue is full";
-        add(m.PeAt(id), s->blocked_since, nowhere, fmt::format("router: {} wavelets on colour {} from {} wait: {}", s->in[d].WaitingRaw(), c, DirectionName(static_cast<Direction>(d)), why));
+        if (s->teardown)
+          why = "the colour is in teardown";
+        else if ((s->rx >> d & 1) == 0)
+          why = fmt::format("switch position {} does not take wavelets from there", s->position);
+        else
+          why = "the next router or the core's queue is full";
+        add(m.PeAt(id), s->blocked_since, nowhere,
+            fmt::format("router: {} wavelets on colour {} from {} wait: {}", s->in[d].WaitingRaw(),
+                        c, DirectionName(static_cast<Direction>(d)), why));
       }
     }
   }
-  std::stable_sort(all.begin(), all.end(), [](const Waiting& a, const Waiting& b) { return std::tuple(a.y, a.x) < std::tuple(b.y, b.x); });
+  std::stable_sort(all.begin(), all.end(), [](const Waiting& a, const Waiting& b) {
+    return std::tuple(a.y, a.x) < std::tuple(b.y, b.x);
+  });
   return all;
 }
 
@@ -225,10 +280,15 @@ std::string Fabric::DeadlockReport() {
   size_t open = 0;
   for (const Command& c : m.commands) {
     if (c.remaining.load() == 0) continue;
-    static constexpr const char* kNames[] = {"copy to", "copy from", "launch of", "stream into", "stream out of", "send into", "receive from"};
+    static constexpr const char* kNames[] = {"copy to",     "copy from",     "launch of",
+                                             "stream into", "stream out of", "send into",
+                                             "receive from"};
     if (open++ < 8) {
-      const std::string name = c.kind <= CommandKind::kLaunch ? fmt::format(" '{}'", m.program->exports[c.export_id].name) : std::string();
-      s += fmt::format("\n  host: {}{} is not done on {} of {} PEs", kNames[static_cast<size_t>(c.kind)], name, c.remaining.load(),
+      const std::string name = c.kind <= CommandKind::kLaunch
+                                   ? fmt::format(" '{}'", m.program->exports[c.export_id].name)
+                                   : std::string();
+      s += fmt::format("\n  host: {}{} is not done on {} of {} PEs",
+                       kNames[static_cast<size_t>(c.kind)], name, c.remaining.load(),
                        static_cast<int64_t>(c.region.width) * c.region.height);
     }
   }
@@ -244,6 +304,10 @@ std::string Fabric::DeadlockReport() {
     s += ": " + w.what;
     if (w.pes > 1) s += fmt::format(" [and {} more PEs of the class]", w.pes - 1);
   }
+  // What was reported on the way is often the cause.
+  const std::vector<Trap>& reported = traps();
+  for (size_t i = 0; i < std::min<size_t>(reported.size(), 8); ++i)
+    s += fmt::format("\n  before: {}", reported[i].ToString());
   return fmt::format("deadlock at cycle {}: nothing moves any more{}", m.now, s);
 }
 
@@ -277,13 +341,18 @@ void Fabric::Stop() {
       }
     }
     const bool fatal_before = tile.fatal;
-    if (left > 0) tile.Report(m.PeAt(id), TrapKind::kUnconsumedWavelets, m.now, kNoIndex, 0, fmt::format("wavelets that nobody took, on colours{}", colors));
+    if (left > 0)
+      tile.Report(m.PeAt(id), TrapKind::kUnconsumedWavelets, m.now, kNoIndex, 0,
+                  fmt::format("wavelets that nobody took, on colours{}", colors));
     if (pe != nullptr) {
       for (uint64_t mask = pe->active & pe->blocked; mask != 0; mask &= mask - 1) {
         const auto task = static_cast<uint32_t>(std::countr_zero(mask));
-        tile.Report(*pe, TrapKind::kBlockedTask, m.now, kNoIndex, 0, fmt::format("task '{}' (id {}) was activated and never unblocked", NameOfTask(*pe, task), task));
+        tile.Report(*pe, TrapKind::kBlockedTask, m.now, kNoIndex, 0,
+                    fmt::format("task '{}' (id {}) was activated and never unblocked",
+                                NameOfTask(*pe, task), task));
       }
-      if (pe->debug != nullptr && !pe->debug->line.empty()) tile.PrintLine(*pe, std::move(pe->debug->line));
+      if (pe->debug != nullptr && !pe->debug->line.empty())
+        tile.PrintLine(*pe, std::move(pe->debug->line));
     }
     tile.fatal = fatal_before;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One cycle of one router: each link and ramp takes at most one wavelet; a wavelet moves when every place it goes to has room.
+// One cycle of one router: each link and ramp takes at most one wavelet; a wavelet moves when every
+// place it goes to has room.
 #include <fmt/format.h>
 
 #include "fabric/sim/impl.h"
@@ -56,11 +57,15 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
     }
   }
   candidates |= ramp_colors;
-  uint32_t used = 0;       // links and ramp taken in this cycle
+  uint32_t used = 0;  // links and ramp taken in this cycle
   bool ramp_in_used = false;
   bool again = false;
   // In turn, beginning with next_color.
-  for (uint64_t turn = (uint64_t{candidates} | uint64_t{candidates} << kColorCount) >> r.next_color & 0xffffff, start = r.next_color; turn != 0; turn &= turn - 1) {
+  for (uint64_t
+           turn = (uint64_t{candidates} | uint64_t{candidates} << kColorCount) >> r.next_color &
+                  0xffffff,
+           start = r.next_color;
+       turn != 0; turn &= turn - 1) {
     const auto k = static_cast<uint32_t>(start) + static_cast<uint32_t>(std::countr_zero(turn));
     const uint32_t c = k < kColorCount ? k : k - kColorCount;
     ColorState& s = f.StateOf(id, c);
@@ -84,7 +89,8 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
       const bool closed = s.configured && s.rx == 0 && s.tx == 0;
       if (!closed && (s.rx == 0 || !s.configured)) {
         Report(f.PeAt(id), TrapKind::kNoRoute, t, kNoIndex, 0,
-               fmt::format("a wavelet on colour {} came in from {}, the router has no route for it", c, DirectionName(static_cast<Direction>(std::countr_zero(waiting)))));
+               fmt::format("a wavelet on colour {} came in from {}, the router has no route for it",
+                           c, DirectionName(static_cast<Direction>(std::countr_zero(waiting)))));
       }
       continue;
     }
@@ -107,7 +113,8 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
       data = s.in[d].Front().data;
       control = s.in[d].Front().control;
     }
-    const ControlCommand command = control ? FirstCommand(data) : ControlCommand{SwitchCommand::kNop, false};
+    const ControlCommand command =
+        control ? FirstCommand(data) : ControlCommand{SwitchCommand::kNop, false};
     uint32_t tx = host_out ? uint32_t{kRampBit} : s.tx;
     if (command.skip_core && !host_out) tx &= ~uint32_t{kRampBit};
     if ((tx & used) != 0) {
@@ -119,9 +126,16 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
     for (uint32_t o = 0; o < 4 && room; ++o) {
       if ((tx >> o & 1) == 0) continue;
       if (s.link[o] == nullptr && !Link(id, c, s, o)) {
-        if (!ports_out.contains(PortKey(id, static_cast<Direction>(o), static_cast<uint8_t>(c)))) {
-          Report(f.PeAt(id), TrapKind::kRouteToNowhere, t, kNoIndex, 0,
-                 fmt::format("colour {} is routed {} over the edge of the rectangle; what goes there is lost", c, DirectionName(static_cast<Direction>(o))));
+        const auto port =
+            ports_out.find(PortKey(id, static_cast<Direction>(o), static_cast<uint8_t>(c)));
+        if (port != ports_out.end()) {
+          room = port->second.words.size() < kPortWords;
+        } else {
+          Report(
+              f.PeAt(id), TrapKind::kRouteToNowhere, t, kNoIndex, 0,
+              fmt::format(
+                  "colour {} is routed {} over the edge of the rectangle; what goes there is lost",
+                  c, DirectionName(static_cast<Direction>(o))));
         }
         continue;
       }
@@ -159,7 +173,8 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
         WakePe(id, e.ready);
       }
     }
-    // It moves. What else waits on the colour has its turn in the next cycle, perhaps after a change of the switch.
+    // It moves. What else waits on the colour has its turn in the next cycle, perhaps after a
+    // change of the switch.
     s.blocked_since = 0;
     if ((waiting & ~(1u << d)) != 0) again = true;
     if (from_ramp) {
@@ -168,8 +183,10 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
       ramp_in_used = true;
       if (!comm->out[static_cast<size_t>(ramp[c])].ring.empty()) {
         const uint64_t ready = comm->out[static_cast<size_t>(ramp[c])].ring.front().ready;
-        if (ready <= t + 1) again = true;
-        else later = std::min(later, ready);
+        if (ready <= t + 1)
+          again = true;
+        else
+          later = std::min(later, ready);
       }
       WakePe(id, t + 1);
     } else {
@@ -193,8 +210,11 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
     if (control) {
       bool advanced = false;
       switch (command.op) {
-        case SwitchCommand::kNop: break;
-        case SwitchCommand::kAdvance: advanced = s.Advance(); break;
+        case SwitchCommand::kNop:
+          break;
+        case SwitchCommand::kAdvance:
+          advanced = s.Advance();
+          break;
         case SwitchCommand::kReset:
           advanced = s.position != 0;
           s.position = 0;
@@ -222,7 +242,9 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
       const auto direction = static_cast<Direction>(o);
       if (s.link[o] == nullptr) {
         // Control wavelets steer routers; the host gets data.
-        if (const auto port = ports_out.find(PortKey(id, direction, static_cast<uint8_t>(c))); port != ports_out.end() && !control) Deliver(port->second, forwarded, t);
+        if (const auto port = ports_out.find(PortKey(id, direction, static_cast<uint8_t>(c)));
+            port != ports_out.end() && !control)
+          Deliver(port->second, forwarded, t);
       } else {
         s.link[o]->in[static_cast<size_t>(Opposite(direction))].Push(t32, {forwarded, control});
         uint32_t n = 0;
@@ -247,8 +269,10 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
     s.next_in = static_cast<uint8_t>(d == 4 ? 0 : d + 1);
     r.next_color = static_cast<uint8_t>(c + 1 == kColorCount ? 0 : c + 1);
   }
-  if (again) WakeRouterId(id, t + 1);
-  else if (later != kNever) WakeRouterId(id, later);
+  if (again)
+    WakeRouterId(id, t + 1);
+  else if (later != kNever)
+    WakeRouterId(id, later);
 }
 
 // Finds where a link leads. False at the edge of the rectangle.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routers: switches, pop modes, filters, colour swap, teardown, multicast, back-pressure; tasks that wavelets start.
+// Routers: switches, pop modes, filters, colour swap, teardown, multicast, back-pressure; tasks
+// that wavelets start.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +26,10 @@ uint32_t Single(SwitchCommand op, bool skip, uint32_t entry, uint32_t data) {
 }
 
 // A class that sends the words of `data` on a colour, data or control, when main is launched.
-struct Sent { uint32_t word; bool control; };
+struct Sent {
+  uint32_t word;
+  bool control;
+};
 ClassKit Sender(ProgramKit& kit, uint8_t color, const std::vector<Sent>& words) {
   ClassKit c = kit.AddClass("sender");
   const uint16_t data = c.Dsd(FabOut(2, color, 1));
@@ -36,14 +40,16 @@ ClassKit Sender(ProgramKit& kit, uint8_t color, const std::vector<Sent>& words) 
   c.ExportFunction("main", c.Fn("main", [&](FunctionBuilder& b) {
     for (const Sent& s : words) {
       const Reg r = b.Const(s.word);
-      EmitDsd(b, c, MakeDsd(DsdOp::kMov32, At(s.control ? ctrl : data), {Scalar(r, ScalarType::kU32)}));
+      EmitDsd(b, c,
+              MakeDsd(DsdOp::kMov32, At(s.control ? ctrl : data), {Scalar(r, ScalarType::kU32)}));
     }
     EmitUnblock(b);
   }));
   return c;
 }
 
-// A class whose data task on `color` appends the word to an array, and whose control task 40 appends 0x8000 | data.
+// A class whose data task on `color` appends the word to an array, and whose control task 40
+// appends 0x8000 | data.
 ClassKit Collector(ProgramKit& kit, uint8_t color, bool wse3 = false) {
   ClassKit c = kit.AddClass("collector");
   const uint16_t log = c.Global("log", 64);
@@ -84,13 +90,16 @@ std::vector<uint16_t> Log(Fabric& f, int x, int y) {
   return v;
 }
 
-// The cross of the public switch tutorials: the centre sends control wavelets that advance its own switch.
-ProgramKit Cross(const std::vector<Sent>& words, bool ring, uint8_t start, PopMode mode = PopMode::kNoPop) {
+// The cross of the public switch tutorials: the centre sends control wavelets that advance its own
+// switch.
+ProgramKit Cross(const std::vector<Sent>& words, bool ring, uint8_t start,
+                 PopMode mode = PopMode::kNoPop) {
   ProgramKit kit(3, 3);
   const ClassKit sender = Sender(kit, 6, words);
   const ClassKit collector = Collector(kit, 6);
   kit.Place(1, 1, sender);
-  for (const auto& [x, y, from] : {std::tuple(2, 1, kW), std::tuple(0, 1, kE), std::tuple(1, 2, kN), std::tuple(1, 0, kS)}) {
+  for (const auto& [x, y, from] :
+       {std::tuple(2, 1, kW), std::tuple(0, 1, kE), std::tuple(1, 2, kN), std::tuple(1, 0, kS)}) {
     kit.Place(x, y, collector);
     kit.Route(x, y, 6, {from}, {kR});
   }
@@ -108,7 +117,8 @@ ProgramKit Cross(const std::vector<Sent>& words, bool ring, uint8_t start, PopMo
 TEST(Switch, RoutesFirstThenAdvances) {
   // Starts at position 1 (WEST): the first control wavelet still goes WEST.
   std::vector<Sent> words;
-  for (uint32_t i = 0; i < 4; ++i) words.push_back({Single(SwitchCommand::kAdvance, false, 40, i), true});
+  for (uint32_t i = 0; i < 4; ++i)
+    words.push_back({Single(SwitchCommand::kAdvance, false, 40, i), true});
   auto f = Launch(Cross(words, true, 1));
   EXPECT_THAT(Log(*f, 0, 1), ElementsAre(0x8000));
   EXPECT_THAT(Log(*f, 1, 2), ElementsAre(0x8001));
@@ -118,7 +128,8 @@ TEST(Switch, RoutesFirstThenAdvances) {
 
 TEST(Switch, StaysAtTheLastPositionWithoutRingModeAndResets) {
   std::vector<Sent> words;
-  for (uint32_t i = 0; i < 3; ++i) words.push_back({Single(SwitchCommand::kAdvance, false, 40, i), true});
+  for (uint32_t i = 0; i < 3; ++i)
+    words.push_back({Single(SwitchCommand::kAdvance, false, 40, i), true});
   words.push_back({100, false});
   words.push_back({Single(SwitchCommand::kAdvance, false, 40, 3), true});
   words.push_back({101, false});
@@ -132,7 +143,8 @@ TEST(Switch, StaysAtTheLastPositionWithoutRingModeAndResets) {
 }
 
 TEST(Switch, InvalidPositionsAreSkipped) {
-  ProgramKit kit = Cross({{Single(SwitchCommand::kAdvance, false, 31, 0), true}, {7, false}}, true, 0);
+  ProgramKit kit =
+      Cross({{Single(SwitchCommand::kAdvance, false, 31, 0), true}, {7, false}}, true, 0);
   kit.get().routers[kit.get().At(1, 1).router].colors[0].positions[0].valid = false;
   auto f = Launch(kit);
   EXPECT_THAT(Log(*f, 1, 2), ElementsAre(7));
@@ -140,14 +152,18 @@ TEST(Switch, InvalidPositionsAreSkipped) {
 
 TEST(Switch, SkipCoreKeepsAControlWaveletFromTheCore) {
   for (const bool skip : {false, true}) {
-    auto f = Launch(Cross({{Single(SwitchCommand::kNop, skip, 40, 5), true}, {6, false}}, false, 0));
-    if (skip) EXPECT_THAT(Log(*f, 2, 1), ElementsAre(6));
-    else EXPECT_THAT(Log(*f, 2, 1), ElementsAre(0x8005, 6));
+    auto f =
+        Launch(Cross({{Single(SwitchCommand::kNop, skip, 40, 5), true}, {6, false}}, false, 0));
+    if (skip)
+      EXPECT_THAT(Log(*f, 2, 1), ElementsAre(6));
+    else
+      EXPECT_THAT(Log(*f, 2, 1), ElementsAre(0x8005, 6));
   }
 }
 
 TEST(ControlPayload, CommandsAndPop) {
-  // Teardown first, then seven NOP, all kept from the core, entry 31: the constant of the public all-reduce.
+  // Teardown first, then seven NOP, all kept from the core, entry 31: the constant of the public
+  // all-reduce.
   const uint32_t word = 0x09DF9249;
   EXPECT_EQ(EntryPoint(0x1fu << 16), 31u);
   ControlCommand c = FirstCommand(word & ~0xc0000000u);
@@ -164,16 +180,20 @@ TEST(ControlPayload, CommandsAndPop) {
   EXPECT_FALSE(FirstCommand(w).skip_core);
 }
 
-// A row of four: a router that has advanced delivers to its core, one that has not passes on to the east. One control wavelet with
-// the given first two commands goes through, then a datum: where it ends says who advanced.
+// A row of four: a router that has advanced delivers to its core, one that has not passes on to the
+// east. One control wavelet with the given first two commands goes through, then a datum: where it
+// ends says who advanced.
 int WhereTheDatumEnds(PopMode mode, uint32_t first, uint32_t second) {
   ProgramKit kit(4, 1);
-  const uint32_t word = 31u << 16 | first << 22 | 1u << 24 | second << 25 | 1u << 27 | 1u << 0 | 1u << 3 | 1u << 6;
+  const uint32_t word =
+      31u << 16 | first << 22 | 1u << 24 | second << 25 | 1u << 27 | 1u << 0 | 1u << 3 | 1u << 6;
   kit.Place(0, 0, Sender(kit, 6, {{word, true}, {77, false}}));
   const ClassKit collector = Collector(kit, 6);
   for (int x = 1; x < 4; ++x) kit.Place(x, 0, collector);
   for (int x = 0; x < 4; ++x) {
-    ColorRoute& r = x == 0 ? kit.Route(x, 0, 6, {kR}, {kE}) : x == 3 ? kit.Route(x, 0, 6, {kW}, {kR}) : kit.Route(x, 0, 6, {kW}, {kE});
+    ColorRoute& r = x == 0   ? kit.Route(x, 0, 6, {kR}, {kE})
+                    : x == 3 ? kit.Route(x, 0, 6, {kW}, {kR})
+                             : kit.Route(x, 0, 6, {kW}, {kE});
     r.has_switches = true;
     r.positions[0] = {true, 0, x == 0 ? Set({kE}) : Set({kR})};
     r.pop_mode = mode;
@@ -188,13 +208,15 @@ int WhereTheDatumEnds(PopMode mode, uint32_t first, uint32_t second) {
 TEST(PopMode, DecidesWhichRoutersActOnWhichCommand) {
   const uint32_t nop = 0;
   const uint32_t adv = 1;
-  EXPECT_EQ(WhereTheDatumEnds(PopMode::kNoPop, adv, nop), 1);           // all act on the first command
-  EXPECT_EQ(WhereTheDatumEnds(PopMode::kPopOnAdvance, adv, nop), 3);    // the sender's router used it up
+  EXPECT_EQ(WhereTheDatumEnds(PopMode::kNoPop, adv, nop), 1);  // all act on the first command
+  EXPECT_EQ(WhereTheDatumEnds(PopMode::kPopOnAdvance, adv, nop),
+            3);  // the sender's router used it up
   EXPECT_EQ(WhereTheDatumEnds(PopMode::kAlwaysPop, adv, nop), 3);
-  EXPECT_EQ(WhereTheDatumEnds(PopMode::kPopOnAdvance, adv, adv), 1);    // the sender's router and its neighbour
+  EXPECT_EQ(WhereTheDatumEnds(PopMode::kPopOnAdvance, adv, adv),
+            1);  // the sender's router and its neighbour
   EXPECT_EQ(WhereTheDatumEnds(PopMode::kNoPop, nop, adv), 3);
-  EXPECT_EQ(WhereTheDatumEnds(PopMode::kPopOnAdvance, nop, adv), 3);    // a NOP does not pop
-  EXPECT_EQ(WhereTheDatumEnds(PopMode::kPopOnAdvanceNop, nop, adv), 1); // here it does
+  EXPECT_EQ(WhereTheDatumEnds(PopMode::kPopOnAdvance, nop, adv), 3);     // a NOP does not pop
+  EXPECT_EQ(WhereTheDatumEnds(PopMode::kPopOnAdvanceNop, nop, adv), 1);  // here it does
   EXPECT_EQ(WhereTheDatumEnds(PopMode::kAlwaysPop, nop, adv), 1);
 }
 
@@ -213,8 +235,8 @@ TEST(Filter, RangeAndCounter) {
   r.filter = {};
   r.filter.kind = FilterKind::kCounter;
   r.filter.count_data = true;
-  r.filter.limit1 = 3;        // period 4
-  r.filter.max_counter = 1;   // two of four
+  r.filter.limit1 = 3;       // period 4
+  r.filter.max_counter = 1;  // two of four
   r.filter.init_counter = 3;
   EXPECT_THAT(Log(*Launch(kit), 1, 0), ElementsAre(11, 12, 15, 16));
 }
@@ -233,23 +255,28 @@ TEST(Multicast, GoesToEveryDirectionAtOnce) {
   kit.Place(1, 1, Sender(kit, 6, {{1, false}, {2, false}}));
   const ClassKit c = Collector(kit, 6);
   kit.Route(1, 1, 6, {kR}, {kE, kW, kS, kN});
-  for (const auto& [x, y, from] : {std::tuple(2, 1, kW), std::tuple(0, 1, kE), std::tuple(1, 2, kN), std::tuple(1, 0, kS)}) {
+  for (const auto& [x, y, from] :
+       {std::tuple(2, 1, kW), std::tuple(0, 1, kE), std::tuple(1, 2, kN), std::tuple(1, 0, kS)}) {
     kit.Place(x, y, c);
     kit.Route(x, y, 6, {from}, {kR});
   }
   auto f = Launch(kit);
-  for (const auto& [x, y] : {std::pair(2, 1), std::pair(0, 1), std::pair(1, 2), std::pair(1, 0)}) EXPECT_THAT(Log(*f, x, y), ElementsAre(1, 2));
+  for (const auto& [x, y] : {std::pair(2, 1), std::pair(0, 1), std::pair(1, 2), std::pair(1, 0)})
+    EXPECT_THAT(Log(*f, x, y), ElementsAre(1, 2));
 }
 
 TEST(BackPressure, NothingIsLostWhenTheReceiverIsSlow) {
-  // The receiver's data task is blocked; 40 wavelets fill queues and routers; then it unblocks itself.
+  // The receiver's data task is blocked; 40 wavelets fill queues and routers; then it unblocks
+  // itself.
   ProgramKit kit(4, 1);
   std::vector<Sent> words;
   for (uint32_t i = 0; i < 30; ++i) words.push_back({i, false});
   kit.Place(0, 0, Sender(kit, 6, words));
   ClassKit c = Collector(kit, 6);
   c.get().initially_blocked = uint64_t{1} << 6;
-  c.Task(TaskKind::kLocal, 12, c.Fn("open", [](FunctionBuilder& b) { b.Emit(Op::kUnblock, 6, static_cast<uint16_t>(TargetKind::kColor)); }));
+  c.Task(TaskKind::kLocal, 12, c.Fn("open", [](FunctionBuilder& b) {
+    b.Emit(Op::kUnblock, 6, static_cast<uint16_t>(TargetKind::kColor));
+  }));
   c.get().initially_active = uint64_t{1} << 12;
   // First pass a long loop so that the sender runs into the full fabric.
   FunctionBuilder slow(c.get(), "slow", {});
@@ -275,7 +302,8 @@ TEST(BackPressure, NothingIsLostWhenTheReceiverIsSlow) {
   for (uint16_t k = 0; k < 30; ++k) EXPECT_EQ(log[k], k);
 }
 
-// Three PEs in a row; the one in the middle writes a register, sends a word on colour 6, and keeps what it reads back.
+// Three PEs in a row; the one in the middle writes a register, sends a word on colour 6, and keeps
+// what it reads back.
 ProgramKit Poking(uint16_t address, uint16_t value, Arch arch = Arch::kWse2) {
   ProgramKit kit(3, 1, arch);
   const bool wse3 = arch == Arch::kWse3;
@@ -340,16 +368,18 @@ TEST(Registers, WhatIsNotModelledIsATrapWithItsPlace) {
     const auto r = f->RunUntilIdle();
     return r ? std::string() : r.error().message;
   };
-  EXPECT_THAT(message(Poking(0xff00, 0)), AllOf(HasSubstr("raw-register"), HasSubstr("0xff00"), HasSubstr("(1, 0)")));
+  EXPECT_THAT(message(Poking(0xff00, 0)),
+              AllOf(HasSubstr("raw-register"), HasSubstr("0xff00"), HasSubstr("(1, 0)")));
   EXPECT_THAT(message(Poking(0xfe40 + 12, 0x201, Arch::kWse3)), HasSubstr("raw-register"));
-  EXPECT_THAT(message(Poking(0xfe40 + 12, 0x1201)), HasSubstr("written back"));     // another pop mode
+  EXPECT_THAT(message(Poking(0xfe40 + 12, 0x1201)), HasSubstr("written back"));  // another pop mode
   EXPECT_THAT(message(Poking(0xfe80 + 12, 0x556)), HasSubstr("direction code 6"));
   EXPECT_THAT(message(Poking(0xfeb0, 0x400)), HasSubstr("bits other than 8 and 9"));
 }
 
 TEST(Teardown, HandlerRunsAndExitLetsTrafficGoOn) {
   ProgramKit kit(2, 1);
-  kit.Place(0, 0, Sender(kit, 6, {{Single(SwitchCommand::kTeardown, true, 31, 0), true}, {77, false}}));
+  kit.Place(0, 0,
+            Sender(kit, 6, {{Single(SwitchCommand::kTeardown, true, 31, 0), true}, {77, false}}));
   ClassKit c = Collector(kit, 6);
   const auto handler = [&](ClassKit& k) {
     return k.Fn("handler", [](FunctionBuilder& b) {
@@ -380,7 +410,10 @@ TEST(ControlTask, NeedsAnUnblockedColourWithoutDataTask) {
     kit.Place(0, 0, Sender(kit, 6, {{Single(SwitchCommand::kNop, false, 40, 3), true}}));
     ClassKit c = Collector(kit, 6);
     std::erase_if(c.get().tasks, [](const TaskBinding& t) { return t.kind == TaskKind::kData; });
-    if (unblock) c.get().init_function = c.Fn("init", [](FunctionBuilder& b) { b.Emit(Op::kUnblock, 6, static_cast<uint16_t>(TargetKind::kColor)); });
+    if (unblock)
+      c.get().init_function = c.Fn("init", [](FunctionBuilder& b) {
+        b.Emit(Op::kUnblock, 6, static_cast<uint16_t>(TargetKind::kColor));
+      });
     kit.Place(1, 0, c);
     kit.Route(0, 0, 6, {kR}, {kE});
     kit.Route(1, 0, 6, {kW}, {kR});
@@ -419,6 +452,24 @@ TEST(Routes, FaultsAreNamed) {
   ASSERT_FALSE(f->traps().empty());
   EXPECT_EQ(f->traps()[0].kind, TrapKind::kNoRoute);
   EXPECT_EQ(f->traps()[0].x, 1);
+}
+
+TEST(Ports, AnOpenPortHoldsItsColourBackWhenItIsFull) {
+  ProgramKit kit(1, 1);
+  kit.Route(0, 0, 3, {kW}, {kE});
+  auto f = Fabric::Create(kit.Build(), {}).value();
+  ASSERT_TRUE(f->OpenPort({0, 0, kE, 3}));
+  constexpr size_t kHeld = size_t{1} << 22;  // what the header says
+  std::vector<uint32_t> words(kHeld + 1000);
+  for (size_t i = 0; i < words.size(); ++i) words[i] = static_cast<uint32_t>(i);
+  ASSERT_TRUE(f->SendInto({0, 0, kW, 3}, words));
+  (void)f->RunUntilIdle();
+  std::vector<uint32_t> got = f->TakeArrived({0, 0, kE, 3});
+  EXPECT_EQ(got.size(), kHeld);
+  ASSERT_TRUE(f->RunUntilIdle());
+  const std::vector<uint32_t> rest = f->TakeArrived({0, 0, kE, 3});
+  got.insert(got.end(), rest.begin(), rest.end());
+  EXPECT_EQ(got, words);
 }
 
 TEST(Ports, StreamsEnterAndLeaveOverTheEdge) {
