@@ -187,6 +187,8 @@ class Refusals(unittest.TestCase):
             copy(runtime, "wide", words(1, 1, 4), place=(-1, 0, 1, 1))
         with self.assertRaisesRegex(ValueError, "ask for 24 words, the array has 23"):
             copy(runtime, "wide", words(23))
+        with self.assertWarnsRegex(UserWarning, "ask for 24 words, the array has 25"):
+            copy(runtime, "wide", words(25))
         runtime.stop()
 
     def test_types(self):
@@ -292,7 +294,7 @@ runtime.stop()
 """
         done = subprocess.run([sys.executable, "-c", script], cwd=root, check=False, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("{-3} ff 101 2.5", done.stdout.lower())
+        self.assertIn("{-3} 00ff 0000000000000101 2.500000", done.stdout.lower())
 
         runtime = started(program("copies", CODE, EXPORTS, W, H))
         copy(runtime, "wide", words(H, W, 4))
@@ -316,7 +318,7 @@ runtime.stop()
             with self.assertRaises(ValueError):
                 source.get_symbol(x0 + W, y0, "wide", np.uint32)
         with open(os.path.join(root, "sim.log"), encoding="utf-8") as file:
-            self.assertIn("{-3} FF 101 2.5", file.read())
+            self.assertIn("{-3} 00FF 0000000000000101 2.500000", file.read())
         with self.assertRaisesRegex(RuntimeError, "no run of"):
             debug_util(os.path.join(root, "never_run"))
 

@@ -4,6 +4,7 @@ import base64
 import enum
 import json
 import os
+import warnings
 
 import numpy as np
 
@@ -120,8 +121,11 @@ class SdkRuntime:
     def _write_log(self):
         """What the program printed with <simprint>, into sim.log of the working directory."""
         lines = self._runtime.printed()
-        if lines:
+        try:
             write_file("sim.log", "".join(line + "\n" for line in lines))
+        except OSError:
+            if lines:  # an empty log is only for scripts that move it away
+                raise
 
     def _need(self, state, what):
         if self._state != state:
@@ -210,7 +214,9 @@ class SdkRuntime:
         if array.dtype.itemsize != 4:
             raise TypeError(f"{what}: host arrays hold 32-bit words; this one holds {array.dtype} "
                             "(widen 16-bit data with sdk_utils.input_array_to_u32)")
-        if array.size != size:
+        if array.size > size and not writable:
+            warnings.warn(f"{what}: the rectangle and elem_per_pe ask for {size} words, the array has {array.size}: the rest stays here", stacklevel=4)
+        elif array.size != size:
             raise ValueError(f"{what}: the rectangle and elem_per_pe ask for {size} words, the array has {array.size}")
         if not array.flags["C_CONTIGUOUS"]:
             raise ValueError(f"{what}: the array must be contiguous in C order (use numpy.ascontiguousarray or ravel)")
@@ -219,7 +225,7 @@ class SdkRuntime:
 
     def _words(self, src, size, what):
         self._check_array(src, size, what)
-        return src.ravel().view(np.uint32)
+        return src.ravel()[:size].view(np.uint32)
 
     # launches
 
