@@ -79,6 +79,12 @@ bool SetDescriptor(Core& core, Pe& pe, OperandState& o, const Descriptor& d, boo
   switch (d.kind) {
     case DsdKind::kMem1d: case DsdKind::kMem4d: case DsdKind::kCircbuf:
       if (d.rank < 1 || d.rank > 4 || (d.kind == DsdKind::kCircbuf && d.wrap == 0)) return bad(TrapKind::kBadDescriptor, "a damaged descriptor");
+      {
+        // One operation on memory runs in one go: longer ones than any program needs would not end.
+        uint64_t elements = 1;
+        for (int k = 0; k < d.rank; ++k) elements = std::min<uint64_t>(elements * d.extent[static_cast<size_t>(k)], uint64_t{1} << 40);
+        if (elements > uint64_t{1} << 24) return bad(TrapKind::kBadDescriptor, fmt::format("a DSD of {} elements: more than 16777216", elements));
+      }
       if (d.base >= kRegisterBase) return bad(TrapKind::kRawRegister, fmt::format("a DSD at 0x{:04x}, among the configuration registers", d.base));
       o.cls = OperandClass::kMemory;
       o.d.elem_size = o.size;  // strides count elements of the operation, not of the array: docs/csl/decisions.md

@@ -86,7 +86,7 @@ std::vector<uint16_t> Log(Fabric& f, int x, int y) {
   const auto count = f.ReadSymbol(x, y, "count").value();
   const auto bytes = f.ReadSymbol(x, y, "log").value();
   std::vector<uint16_t> v(count[0]);
-  std::memcpy(v.data(), bytes.data(), v.size() * 2);
+  if (!v.empty()) std::memcpy(v.data(), bytes.data(), v.size() * 2);
   return v;
 }
 
