@@ -34,8 +34,8 @@ struct Checker {
   }
   Status SignalOk(const Signal& s, bool registers) const {
     if (s.kind > SignalKind::kUnblock) return Bad("unknown kind of signal");
+    if (s.in_register && (s.kind != SignalKind::kNone || s.id != 0)) return registers ? Register(s.id) : Status(Bad("a signal here must have a constant id"));
     if (s.kind == SignalKind::kNone) return {};
-    if (s.in_register) return registers ? Register(s.id) : Status(Bad("a signal here must have a constant id"));
     return Index("task id", s.id, kTaskIdCount);
   }
   Status Settings(const AsyncSettings& s, bool registers) const {
