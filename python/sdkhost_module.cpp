@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <thread>
 
@@ -16,6 +17,7 @@ namespace szarena::sdkhost {
 namespace {
 
 [[noreturn]] void Raise(const Error& error) {
+  if (error.code == ErrorCode::kCancelled && PyErr_Occurred() != nullptr) throw py::error_already_set();
   if (error.code == ErrorCode::kInvalidArgument) throw py::value_error(error.ToString());
   if (error.code == ErrorCode::kNotFound) throw py::key_error(error.ToString());
   throw std::runtime_error(error.ToString());
@@ -44,13 +46,36 @@ std::span<uint32_t> WordsOf(const py::buffer& buffer, bool writable) {
   return {static_cast<uint32_t*>(info.ptr), static_cast<size_t>(info.size)};
 }
 
+// Ctrl-C and other signals of the script, while the fabric runs. Only the main thread has any; the exception stays set.
+bool SignalRaised() {
+  const py::gil_scoped_acquire acquire;
+  return PyErr_CheckSignals() != 0;
+}
+
+uint64_t NumberFrom(const char* variable, const char* flag, const char* text) {
+  uint64_t value = 0;
+  const std::string_view s(text);
+  const bool hex = s.starts_with("0x");
+  const char* end = s.data() + s.size();
+  const auto [at, status] = std::from_chars(s.data() + (hex ? 2 : 0), end, value, hex ? 16 : 10);
+  if (status != std::errc() || at != end) {
+    throw py::value_error(std::string(variable) + "='" + text + "' (cs_python " + flag + "): expected a whole number from 0 to 2^64 - 1");
+  }
+  return value;
+}
+
 // What the environment asks of the simulator; cs_python sets these from its flags.
 fabric::Options OptionsFromEnvironment(int threads) {
   fabric::Options options;
   options.threads = threads > 0 ? threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  if (const char* trap = std::getenv("SZARENA_TRAP"); trap != nullptr && std::string(trap) == "error") options.trap = fabric::TrapMode::kError;
-  if (const char* seed = std::getenv("SZARENA_PICKER_SEED"); seed != nullptr) options.picker_seed = std::strtoull(seed, nullptr, 0);
-  if (const char* cycles = std::getenv("SZARENA_MAX_CYCLES"); cycles != nullptr) options.max_cycles = std::strtoull(cycles, nullptr, 0);
+  options.stop = SignalRaised;
+  if (const char* trap = std::getenv("SZARENA_TRAP"); trap != nullptr && *trap != '\0') {
+    const std::string mode = trap;
+    if (mode != "warn" && mode != "error") throw py::value_error("SZARENA_TRAP='" + mode + "': expected warn or error");
+    if (mode == "error") options.trap = fabric::TrapMode::kError;
+  }
+  if (const char* seed = std::getenv("SZARENA_PICKER_SEED"); seed != nullptr) options.picker_seed = NumberFrom("SZARENA_PICKER_SEED", "--picker", seed);
+  if (const char* cycles = std::getenv("SZARENA_MAX_CYCLES"); cycles != nullptr) options.max_cycles = NumberFrom("SZARENA_MAX_CYCLES", "--max-cycles", cycles);
   if (const char* trace = std::getenv("SZARENA_TRACE"); trace != nullptr && *trace != '\0') {
     static int runs = 0;  // a script may run several programs: FILE, FILE.2, FILE.3
     options.trace = ++runs == 1 ? std::string(trace) : std::string(trace) + "." + std::to_string(runs);
@@ -148,6 +173,7 @@ PYBIND11_MODULE(_sdkhost, m) {
           py::gil_scoped_release release;
           status = r.get().Stop();
         }
+        if (!status && status.error().code == ErrorCode::kCancelled) Check(status);
         for (const auto& trap : r.get().traps()) py::print("cs_python:", trap.ToString(), py::arg("file") = py::module_::import("sys").attr("stderr"));
         for (const auto& line : r.get().fabric().printed()) py::print(line);
         if (std::getenv("SZARENA_CYCLES") != nullptr) {

@@ -154,6 +154,45 @@ class Layouts(unittest.TestCase):
             runtime.receive(receive, result, 9)
         runtime.stop()
 
+    def test_regions_that_name_their_ports_alike_are_told_apart(self):
+        regions = []
+        for index in range(3):
+            region = self.layout.create_code_region(source("scale.csl"), f"scale{index}", 1, 1)
+            region.place(2 + 3 * index, 2)
+            into, out = Color("in"), Color("out")
+            region.set_param_all(into)
+            region.set_param_all(out)
+            region.set_param_all("size", 4)
+            region.set_symbol_all("factor", np.array([[index + 2]], np.float32), 1, 1)
+            regions.append((region.create_input_port(into, Edge.LEFT, [RoutingPosition().set_output([Route.RAMP])], 4),
+                            region.create_output_port(out, Edge.RIGHT, [RoutingPosition().set_input([Route.RAMP])], 4)))
+        for (_, out), (into, _) in zip(regions, regions[1:]):
+            self.layout.connect(out, into)
+        send, receive = self.layout.create_input_stream(regions[0][0]), self.layout.create_output_stream(regions[-1][1])
+        runtime = self.start()
+        data = np.arange(4, dtype=np.float32)
+        result = np.zeros(4, np.float32)
+        runtime.send(send, data, nonblock=True)
+        runtime.receive(receive, result, 4, nonblock=False)
+        np.testing.assert_array_equal(result, 24 * data)
+        runtime.stop()
+
+    def test_joined_colours_of_two_ports_of_a_pe_are_refused(self):
+        regions = [self.layout.create_code_region(source("scale.csl"), name, 1, 1) for name in ("first", "second")]
+        also = self.layout.create_code_region(source("value.csl"), "also", 1, 1)
+        ports = []
+        for index, region in enumerate(regions):
+            region.place(2 + 3 * index, 2)
+            ports.append((region.create_input_port(Color("in"), Edge.LEFT, [RoutingPosition().set_output([Route.RAMP])], 1),
+                          region.create_output_port(Color("out"), Edge.RIGHT, [RoutingPosition().set_input([Route.RAMP])], 1)))
+        through = [RoutingPosition().set_input([Route.WEST]).set_output([Route.EAST])]
+        also.paint_all(Color("in"), through)  # used as a route too: one colour in all regions
+        also.paint_all(Color("out"), through)
+        self.layout.connect(ports[0][1], ports[1][0])
+        self.layout.create_input_stream(ports[0][0])
+        with self.assertRaisesRegex(ValueError, "'first'.*first.in.*first.out|'first'.*first.out.*first.in"):
+            self.layout.compile(self.out)
+
     def test_what_cannot_be(self):
         region = self.layout.create_code_region(source("value.csl"), "one", 2, 1)
         other = self.layout.create_code_region(source("value.csl"), "two", 1, 1)

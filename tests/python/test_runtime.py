@@ -243,6 +243,66 @@ runtime.stop()
             copy(runtime, "wide", words(H, W, 4))
 
 
+SPIN = """
+param memcpy_params: comptime_struct;
+const sys = @import_module("<memcpy/memcpy>", memcpy_params);
+var n: u32 = 0;
+fn spin() void {
+  while (n < 1 or n > 0) n += 1;
+  sys.unblock_cmd_stream();
+}
+comptime {
+  @export_symbol(spin);
+}
+"""
+
+
+class Interrupts(unittest.TestCase):
+    def interrupted(self, operation):
+        out = program("spin", SPIN, "@export_name(\"spin\", fn ()void);", 1, 1)
+        script = f"""
+import os, signal, sys, threading
+sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
+from kit import started
+runtime = started({out!r})
+task = runtime.launch("spin", nonblock=True)
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    {operation}
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+        done = subprocess.run([sys.executable, "-c", script], cwd=root, check=False, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (0, "interrupted\n"), done.stderr)
+
+    def test_control_c_ends_a_blocking_operation(self):
+        self.interrupted("runtime.task_wait(task)")
+
+    def test_control_c_ends_stop(self):
+        self.interrupted("runtime.stop()")
+
+
+class Options(unittest.TestCase):
+    def run_with(self, *flags, **environment):
+        script = os.path.join(root, "nothing.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write("import sys\nfrom cerebras.sdk.runtime.sdkruntimepybind import SdkRuntime\nSdkRuntime(sys.argv[1]).load()\n")
+        out = program("spin", SPIN, "@export_name(\"spin\", fn ()void);", 1, 1)
+        return subprocess.run(["cs_python", *flags, script, out], cwd=root, check=False, capture_output=True, text=True,
+                              env={**os.environ, **environment})
+
+    def test_what_is_no_number_is_refused(self):
+        for flag in ("--max-cycles=abc", "--picker=abc", "--picker=", "--max-cycles=12x"):
+            done = self.run_with(flag)
+            self.assertEqual(done.returncode, 2, flag)
+            self.assertIn(f"'{flag}': expected a whole number", done.stderr)
+        for name, value in (("SZARENA_MAX_CYCLES", "1e6"), ("SZARENA_PICKER_SEED", "-1"), ("SZARENA_TRAP", "foo")):
+            done = self.run_with(**{name: value})
+            self.assertNotEqual(done.returncode, 0, name)
+            self.assertRegex(done.stderr, f"{name}='{value}'.*expected")
+        self.assertEqual(self.run_with("--max-cycles=0x100", "--picker=7", "--trap=warn").returncode, 0)
+
+
 STREAM = """
 param memcpy_params: comptime_struct;
 const sys = @import_module("<memcpy/memcpy>", memcpy_params);

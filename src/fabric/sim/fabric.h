@@ -30,6 +30,8 @@ struct Options {
   uint64_t max_cycles = kNever;  // stop with an error beyond
   std::optional<std::chrono::steady_clock::time_point>
       deadline;  // the same for the time that the simulation takes
+  // Asked about every 100 ms of a run, from the thread that runs it: true ends it with kCancelled.
+  std::function<bool()> stop;
   std::function<void(const std::string& line)>
       print;                       // simprint lines, in order; null: kept in printed()
   std::optional<Backend> backend;  // who runs the main threads, with the same results; not set:

@@ -175,6 +175,8 @@ struct Fabric::Impl {
   uint64_t host_cycles = 0;
   bool stopped = false;
   bool late = false;                          // beyond Options::deadline
+  bool cancelled = false;  // Options::stop said so in this run
+  std::chrono::steady_clock::time_point asked;  // Options::stop, last
   std::unique_ptr<trace::Recorder> recorder;  // null: no trace
   std::vector<Trap> traps;
   std::vector<std::string> printed;
@@ -198,7 +200,8 @@ struct Fabric::Impl {
 
   // run.cpp
   void RunCycles(const std::function<bool()>& done, uint64_t until);
-  void StepAll(uint64_t t);
+  size_t StepAll(uint64_t t);  // how much was to do
+  bool EndsEarly();            // looks at the clock, and asks Options::stop now and then
   void AfterCycle();
   bool AnyFatal() const;
   Result<void> Stopped(const std::function<bool()>& done, uint64_t until);

@@ -87,7 +87,7 @@ void Fabric::Impl::StopWorkers() {
   workers.clear();
 }
 
-void Fabric::Impl::StepAll(uint64_t t) {
+size_t Fabric::Impl::StepAll(uint64_t t) {
   size_t events = 0;
   for (auto& tile : tiles) {
     tile->wheel.Take(t, tile->routers_now, tile->pes_now);
@@ -106,6 +106,7 @@ void Fabric::Impl::StepAll(uint64_t t) {
       else __builtin_ia32_pause();
     }
   }
+  return events;
 }
 
 void Fabric::Impl::AfterCycle() {
@@ -130,13 +131,27 @@ bool Fabric::Impl::AnyFatal() const {
   return std::any_of(tiles.begin(), tiles.end(), [](const auto& t) { return t->fatal; });
 }
 
+bool Fabric::Impl::EndsEarly() {
+  constexpr std::chrono::milliseconds kAsk{100};
+  const auto clock = std::chrono::steady_clock::now();
+  late = late || (options.deadline && clock > *options.deadline);
+  if (options.stop && clock - asked > kAsk) {
+    cancelled = options.stop();
+    asked = clock;
+  }
+  return late || cancelled;
+}
+
 void Fabric::Impl::RunCycles(const std::function<bool()>& done, uint64_t until) {
-  constexpr uint32_t kLookAtClock = 64;  // cycles between two looks
+  constexpr size_t kLookAtClock = 64;  // visits of PEs and routers between two looks, at least
   AfterCycle();
-  uint32_t steps = 0;
+  size_t visits = 0;
+  cancelled = false;
   while (!done() && !AnyFatal()) {
-    if (options.deadline && ++steps % kLookAtClock == 0) late = late || std::chrono::steady_clock::now() > *options.deadline;
-    if (late) return;
+    if (visits >= kLookAtClock) {
+      visits = 0;
+      if (EndsEarly()) return;
+    }
     uint64_t next = kNever;
     for (const auto& tile : tiles) next = std::min(next, tile->wheel.Next());
     if (next == kNever) return;
@@ -146,7 +161,7 @@ void Fabric::Impl::RunCycles(const std::function<bool()>& done, uint64_t until) 
     }
     now = next;
     if (recorder != nullptr) recorder->Advance(now);
-    StepAll(now);
+    visits += 1 + StepAll(now);
     AfterCycle();
   }
 }
@@ -160,6 +175,7 @@ Result<void> Fabric::Impl::Stopped(const std::function<bool()>& done, uint64_t u
   }
   if (done()) return {};
   if (late) return Fail(ErrorCode::kTimeout, fmt::format("the simulation took too long; it had come to cycle {}", now));
+  if (cancelled) return Fail(ErrorCode::kCancelled, fmt::format("the run was interrupted at cycle {}", now));
   uint64_t next = kNever;
   for (const auto& tile : tiles) next = std::min(next, tile->wheel.Next());
   if (next != kNever && next > until) {
@@ -191,8 +207,8 @@ Result<void> Fabric::RunUntilIdle() {
 Result<void> Fabric::RunFor(uint64_t cycles) {
   const uint64_t until = impl_->now + cycles;
   impl_->RunCycles([] { return false; }, until);
-  impl_->now = std::max(impl_->now, until);
-  if (impl_->AnyFatal()) return impl_->Stopped([] { return false; }, until);
+  if (!impl_->late && !impl_->cancelled) impl_->now = std::max(impl_->now, until);
+  if (impl_->AnyFatal() || impl_->late || impl_->cancelled) return impl_->Stopped([] { return false; }, until);
   return {};
 }
 

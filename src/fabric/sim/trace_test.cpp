@@ -228,6 +228,13 @@ TEST(Trace, CorruptFilesAreRefused) {
   }
   EXPECT_GT(short_ones, 3u);
   EXPECT_LT(short_ones, 60u);
+  // A killed run leaves half a chunk at the end of its file: what is whole can be seen.
+  const auto killed = trace::Parse(good.substr(0, good.size() - 3), trace::HalfChunk::kLeftOut);
+  ASSERT_TRUE(killed);
+  EXPECT_FALSE(killed->complete);
+  EXPECT_EQ(killed->header.width, trace::Parse(good)->header.width);
+  EXPECT_EQ(killed->spans.size(), trace::Parse(good)->spans.size());
+  EXPECT_FALSE(trace::Parse(good.substr(0, 15), trace::HalfChunk::kLeftOut));
   // Numbers out of range behind a right checksum.
   std::string version = good;
   version[8] = 2;

@@ -95,7 +95,7 @@ void ReadBins(Cursor& c, Trace& t) {
 
 }  // namespace
 
-Result<Trace> Parse(std::string_view bytes) {
+Result<Trace> Parse(std::string_view bytes, HalfChunk last) {
   constexpr size_t kStart = 12;
   if (bytes.size() < kStart || bytes.substr(0, 8) != kMagic)
     return Fail(ErrorCode::kCorrupt, "no trace file: it does not begin with SZTRACE");
@@ -111,17 +111,21 @@ Result<Trace> Parse(std::string_view bytes) {
     if (t.complete)
       return Fail(ErrorCode::kCorrupt,
                   fmt::format("bytes follow the end of the trace at byte {}", at));
-    if (bytes.size() - at < 9)
+    if (bytes.size() - at < 9) {
+      if (header && last == HalfChunk::kLeftOut) break;
       return Fail(ErrorCode::kCorrupt,
                   fmt::format("the file is cut off in the head of a chunk at byte {}", at));
+    }
     const auto kind = static_cast<ChunkKind>(bytes[at]);
     uint32_t size = 0;
     uint32_t sum = 0;
     std::memcpy(&size, bytes.data() + at + 1, 4);
     std::memcpy(&sum, bytes.data() + at + 5, 4);
-    if (size > bytes.size() - at - 9)
+    if (size > bytes.size() - at - 9) {
+      if (header && last == HalfChunk::kLeftOut) break;
       return Fail(ErrorCode::kCorrupt,
                   fmt::format("the file is cut off in a chunk at byte {}", at));
+    }
     Cursor c{bytes.substr(at + 9, size)};
     if (Fnv1a(c.bytes) != sum)
       return Fail(ErrorCode::kCorrupt, fmt::format("wrong checksum of the chunk at byte {}", at));
@@ -236,12 +240,12 @@ Result<Trace> Parse(std::string_view bytes) {
   return t;
 }
 
-Result<Trace> Read(const std::string& path) {
+Result<Trace> Read(const std::string& path, HalfChunk last) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return Fail(ErrorCode::kNotFound, fmt::format("cannot open the trace '{}'", path));
   std::stringstream all;
   all << in.rdbuf();
-  auto t = Parse(all.view());
+  auto t = Parse(all.view(), last);
   if (!t)
     return WithContext(std::move(t).error(), fmt::format("while reading the trace '{}'", path));
   return t;

@@ -11,9 +11,10 @@
 namespace szarena::fabric::trace {
 
 // The whole trace. Refuses (kCorrupt) what is no trace, another version, a wrong checksum, a number
-// out of range, and a file that ends in the middle of a chunk. A file that ends between chunks is a
-// run that was cut short: `complete` is false.
-Result<Trace> Read(const std::string& path);
-Result<Trace> Parse(std::string_view bytes);
+// out of range. A file that ends between chunks is a run that was cut short: `complete` is false. One
+// that ends in the middle of a chunk is refused too, or is the same without that chunk.
+enum class HalfChunk { kRefused, kLeftOut };
+Result<Trace> Read(const std::string& path, HalfChunk last = HalfChunk::kRefused);
+Result<Trace> Parse(std::string_view bytes, HalfChunk last = HalfChunk::kRefused);
 
 }  // namespace szarena::fabric::trace

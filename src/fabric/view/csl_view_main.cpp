@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "csl-view: error: %s\n", e.ToString().c_str());
     return static_cast<int>(ExitCodeFor(e.code));
   };
-  const auto t = fabric::trace::Read(input);
+  const auto t = fabric::trace::Read(input, fabric::trace::HalfChunk::kLeftOut);
   if (!t) return fail(t.error());
   if (!t->complete)
     std::fprintf(

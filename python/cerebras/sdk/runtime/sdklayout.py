@@ -46,7 +46,8 @@ class FP16TYPE(enum.Enum):
 
 
 class Color:
-    """A symbolic colour. Two Colors of one name are the same colour; `value` fixes the physical one."""
+    """A symbolic colour. Two Colors of one name are the same colour, except where they only name ports of several regions:
+    those are told apart, and connect() says which belong together. `value` fixes the physical one."""
 
     def __init__(self, name, value=None):
         if value is not None and not 0 <= value < _COLORS:
@@ -104,6 +105,7 @@ class CodeRegion:
         self.paints = {}   # (point, colour name) -> list of RoutingPosition
         self.colors = {}   # colour name -> Color
         self.symbols = []  # (point, symbol, array)
+        self.ports = []
 
     def _all(self):
         return IntRectangle(IntVector(0, 0), IntVector(self.width, self.height))
@@ -180,7 +182,8 @@ class CodeRegion:
 
     def _port(self, color, edge, positions, size, is_input, prefix):
         self.colors.setdefault(color.name, color)
-        return Port(self, color, edge, positions, size, is_input, prefix)
+        self.ports.append(Port(self, color, edge, positions, size, is_input, prefix))
+        return self.ports[-1]
 
     def set_symbol_all(self, symbol, array, width, height):
         """Splits a height x width array in equal blocks, one a PE, and sets `symbol` to them at load time (row-major)."""
@@ -291,25 +294,28 @@ class _Plan:
         self.parent, self.fixed = {}, {}
         for region in regions:
             for color in region.colors.values():
-                self._find(color.name)
+                self._find((region.name, color.name))
+        ports = [port for connection in connections for port in connection] + [port for port, _ in streams]
+        self._share_names()
         for tx, rx in connections:
-            self.parent[self._find(rx.color.name)] = self._find(tx.color.name)
+            self.parent[self._port_root(rx)] = self._port_root(tx)
+        self._check_ports(ports)
         for region in regions:
             for color in region.colors.values():
                 if color.value is not None:
-                    root = self._find(color.name)
+                    root = self._find((region.name, color.name))
                     if self.fixed.setdefault(root, color.value) != color.value:
                         raise ValueError(f"colour '{color.name}' would need two values, {self.fixed[root]} and {color.value}")
         self.routes = {}  # point -> {colour root: [RoutingPosition]}
         for region in regions:
             for (point, name), positions in region.paints.items():
-                self._route(region.origin + point, self._find(name), positions)
+                self._route(region.origin + point, self._find((region.name, name)), positions)
         for tx, rx in connections:
             self._clear(tx), self._clear(rx)
         for port, _ in streams:
             self._clear(port)
         for tx, rx in connections:
-            self._connect(self._find(tx.color.name), tx, rx)
+            self._connect(self._port_root(tx), tx, rx)
         self.streams = {}
         self.stream_roots = {}
         for port, io_loc in streams:
@@ -317,11 +323,39 @@ class _Plan:
         self.values = self._choose_values()
         self.streams = {name: (x, y, side, self.values[root]) for name, (x, y, side, root) in self.stream_roots.items()}
 
-    def _find(self, name):
-        self.parent.setdefault(name, name)
-        while self.parent[name] != name:
-            name = self.parent[name]
-        return name
+    def _find(self, key):
+        """The colour that stands for a (region name, colour name) and all that were joined with it."""
+        self.parent.setdefault(key, key)
+        while self.parent[key] != key:
+            key = self.parent[key]
+        return key
+
+    def _port_root(self, port):
+        return self._find((port.region.name, port.color.name))
+
+    def _share_names(self):
+        """Colours of one name are one colour in all regions, but for those that only name a port of each of several regions:
+        there every port is on its own, and connections say which belong together."""
+        with_port = {(region.name, port.color.name) for region in self.regions for port in region.ports}
+        by_name = {}
+        for key in self.parent:
+            by_name.setdefault(key[1], []).append(key)
+        for keys in by_name.values():
+            if len(keys) > 1 and all(key in with_port for key in keys):
+                continue
+            for key in keys[1:]:
+                self.parent[self._find(key)] = self._find(keys[0])
+
+    def _check_ports(self, ports):
+        """Two ports with colours of different names that were joined must not meet on a PE: its program could not tell them apart."""
+        seen = {}
+        for port in ports:
+            for at in port.points():
+                other = seen.setdefault((at, self._port_root(port)), port)
+                if other.color.name != port.color.name or other.is_input != port.is_input:
+                    raise ValueError(f"code region '{port.region.name}': its ports {other.name} and {port.name} would get one colour on "
+                                     f"PE ({at.x}, {at.y}), since connections join their colours '{other.color.name}' and "
+                                     f"'{port.color.name}': give each region colours of its own with region.color(name)")
 
     def _route(self, at, root, positions):
         self.routes.setdefault(at, {})[root] = positions
@@ -329,7 +363,7 @@ class _Plan:
     def _clear(self, port):
         """A port's own routes replace what was painted on its PEs."""
         for at in port.points():
-            self.routes.get(at, {}).pop(self._find(port.color.name), None)
+            self.routes.get(at, {}).pop(self._port_root(port), None)
 
     def _connect(self, root, tx, rx):
         """Paths for all PEs of a connection: around regions where that leaves room for every one, else straight through."""
@@ -367,7 +401,7 @@ class _Plan:
                 order += 1
                 step = region_cost if to in self.occupied and to not in goals else _FREE_COST
                 heapq.heappush(queue, (cost + step, order, to, at))
-        raise ValueError(f"no path for colour '{root}' from ({start.x}, {start.y})")
+        raise ValueError(f"no path for colour '{root[1]}' from ({start.x}, {start.y})")
 
     @staticmethod
     def _direction(a, b):
@@ -376,7 +410,7 @@ class _Plan:
     def _join(self, root, start, end, tx_positions, rx_positions, region_cost):
         path = self._path(root, start, {end}, region_cost)
         if len(path) < 2:
-            raise ValueError(f"colour '{root}': both ports are on PE ({start.x}, {start.y})")
+            raise ValueError(f"colour '{root[1]}': both ports are on PE ({start.x}, {start.y})")
         self._route(start, root, [p.completed(outputs=[self._direction(path[0], path[1])]) for p in tx_positions])
         self._route(end, root, [p.completed(inputs=[self._direction(path[-1], path[-2])]) for p in rx_positions])
         for before, at, after in zip(path, path[1:], path[2:]):
@@ -384,7 +418,7 @@ class _Plan:
 
     def _host_link(self, port, io_loc):
         """Extends a one-PE port to the border of the fabric, where the host's link is."""
-        root, at = self._find(port.color.name), port.points()[0]
+        root, at = self._port_root(port), port.points()[0]
         if io_loc is not None:
             goals = {IntVector(io_loc.x, io_loc.y)}
         else:
@@ -413,7 +447,7 @@ class _Plan:
             for point, params in region.params.items():
                 for value in params.values():
                     if isinstance(value, Color):
-                        users.setdefault(self._find(value.name), set()).add(region.origin + point)
+                        users.setdefault(self._find((region.name, value.name)), set()).add(region.origin + point)
         values = dict(self.fixed)
         for root in sorted(users):
             if root in values:
@@ -424,7 +458,7 @@ class _Plan:
             taken = {values[other] for other in values if other in users and users[other] & near}
             free = [value for value in range(_COLORS) if value not in taken]
             if not free:
-                raise ValueError(f"colour '{root}' meets {len(taken)} others: more than the {_COLORS} of the hardware")
+                raise ValueError(f"colour '{root[1]}' meets {len(taken)} others: more than the {_COLORS} of the hardware")
             values[root] = free[0]
         return values
 
@@ -440,16 +474,16 @@ class _Plan:
                     lines.append(f'  @set_tile_code({x}, {y}, "{empty_file}", .{{}});')
                 else:
                     params = region.params[IntVector(x - region.origin.x, y - region.origin.y)]
-                    fields = ", ".join(f".{name} = {self._literal(value)}" for name, value in params.items())
+                    fields = ", ".join(f".{name} = {self._literal(region, value)}" for name, value in params.items())
                     lines.append(f'  @set_tile_code({x}, {y}, "{os.path.abspath(region.file)}", .{{ {fields} }});')
                 for root, positions in sorted(self.routes.get(at, {}).items()):
                     lines.append(f"  @set_color_config({x}, {y}, @get_color({self.values[root]}), {self._config(root, at, positions)});")
         lines.append("}\n")
         return "\n".join(lines)
 
-    def _literal(self, value):
+    def _literal(self, region, value):
         if isinstance(value, Color):
-            return f"@get_color({self.values[self._find(value.name)]})"
+            return f"@get_color({self.values[self._find((region.name, value.name))]})"
         if isinstance(value, bool):
             return "true" if value else "false"
         return repr(value)
@@ -463,7 +497,7 @@ class _Plan:
         for number, position in enumerate(positions[1:], 1):
             rx_differs, tx_differs = set(position.inputs) != set(first.inputs), set(position.outputs) != set(first.outputs)
             if rx_differs and tx_differs:
-                raise ValueError(f"colour '{root}' at ({at.x}, {at.y}): switch position {number} changes both its input and its "
+                raise ValueError(f"colour '{root[1]}' at ({at.x}, {at.y}): switch position {number} changes both its input and its "
                                  "output; the hardware can change only one of them")
             name, routes = ("rx", position.inputs) if rx_differs else ("tx", position.outputs)
             switches.append(f".pos{number} = .{{ .{name} = {side(routes)} }}" if len(routes) != 1

@@ -108,15 +108,23 @@ class SdkRuntime:
         self._need("running", "stop()")
         try:
             self._finish_all()
-        finally:
+        except KeyboardInterrupt:  # nothing more runs; what was left over is not looked for
             self._state = "stopped"
-            try:
-                self._runtime.stop()
-            finally:
-                self._write_log()
+            raise
+        except BaseException:
+            self._stop_runtime()
+            raise
+        self._stop_runtime()
         stopped_runtimes[self._bindir] = self
         if self._core_path:
             self.dump_core(self._core_path)
+
+    def _stop_runtime(self):
+        self._state = "stopped"
+        try:
+            self._runtime.stop()
+        finally:
+            self._write_log()
 
     def _write_log(self):
         """What the program printed with <simprint>, into sim.log of the working directory."""
