@@ -195,6 +195,56 @@ Result<std::vector<Case>> PublicCases(const TaskSpec& task, int threads) {
   return cases;
 }
 
+namespace {
+
+// Two values of which each seems to be within the bound of their middle, as it is rounded, and one is not. Not every bound has
+// such values.
+template <typename T>
+std::optional<std::pair<T, T>> PairAtBound(Random& random, T e) {
+  for (int tries = 0; tries < 200; ++tries) {
+    const T low = static_cast<T>((random.Below(2) == 0 ? 1 : -1) * (1 + 3 * random.Unit()));
+    T high = low + 2 * e;
+    for (T next = std::nextafter(high, T(HUGE_VAL)); (next - low) / 2 <= e; next = std::nextafter(next, T(HUGE_VAL))) high = next;
+    const T middle = low + (high - low) / 2;
+    const auto breaks = [&](T x) { return std::fabs(static_cast<long double>(x) - static_cast<long double>(middle)) > e; };
+    if ((high - low) / 2 <= e && (breaks(low) || breaks(high))) return std::pair(low, high);
+  }
+  return std::nullopt;
+}
+
+// Blocks of such values and others between them: who does not check what a decoder will compute is found here.
+template <typename T>
+double FillAtBound(Random& random, size_t block, std::span<T> values) {
+  double bound = 0;
+  std::optional<std::pair<T, T>> pair;
+  while (!pair) {
+    bound = (1 + random.Unit()) * std::pow(10.0, (sizeof(T) == 4 ? -6.0 : -14.5) + 2 * random.Unit());
+    pair = PairAtBound(random, codec::RoundBoundDown<T>(bound));
+  }
+  for (size_t begin = 0; begin < values.size(); begin += block) {
+    // Some blocks have the last pair again: that is rare enough.
+    pair = PairAtBound(random, codec::RoundBoundDown<T>(bound)).value_or(*pair);
+    const auto [low, high] = *pair;
+    const size_t end = std::min(begin + block, values.size());
+    for (size_t i = begin; i < end; ++i) {
+      const uint64_t which = random.Below(3);
+      values[i] = which == 0 ? low : which == 1 ? high : std::min(high, low + (high - low) * static_cast<T>(random.Unit()));
+    }
+    values[begin] = low;
+    values[end - 1] = high;
+  }
+  return bound;
+}
+
+Result<Case> CaseAtBound(const TaskSpec& task, uint32_t dtype, uint32_t mode, Random& random, size_t block, int threads) {
+  const bool single = dtype == SZARENA_F32;
+  SZARENA_TRY(field::Field data, field::Field::Allocate(single ? field::DType::kF32 : field::DType::kF64, {block * 40 + 5}));
+  const double bound = single ? FillAtBound(random, block, data.mutable_values<float>()) : FillAtBound(random, block, data.mutable_values<double>());
+  return MakeCase(task, "hidden: values twice the bound apart", true, data, bound, mode, threads);
+}
+
+}  // namespace
+
 Result<std::vector<Case>> HiddenCases(const TaskSpec& task, uint64_t seed, int threads) {
   std::vector<Case> cases;
   Random random(seed);
@@ -225,6 +275,14 @@ Result<std::vector<Case>> HiddenCases(const TaskSpec& task, uint64_t seed, int t
     // Some calls must do with fewer threads.
     item.problem.threads = static_cast<uint32_t>(1 + random.Below(static_cast<uint64_t>(threads)));
     cases.push_back(std::move(item));
+  }
+  if (TakesReals(task)) {
+    for (const uint32_t dtype : task.dtypes) {
+      for (const uint32_t mode : task.modes) {
+        SZARENA_TRY(Case item, CaseAtBound(task, dtype, mode, random, block, threads));
+        cases.push_back(std::move(item));
+      }
+    }
   }
   return cases;
 }

@@ -123,6 +123,31 @@ TEST(HiddenCases, CoverEveryModeTypeAndAwkwardLength) {
   for (const uint64_t n : {0u, 1u, 31u}) EXPECT_TRUE(sizes.contains(n)) << n;
 }
 
+// SZx without a look at what the decoder will compute: a block whose half range is within the bound is coded as its middle.
+TEST(HiddenCases, FindOutWhoDoesNotCheckConstantBlocks) {
+  const TaskSpec task = Small("szx");
+  for (const uint64_t seed : {1, 2, 3}) {
+    const auto cases = HiddenCases(task, seed, 2);
+    ASSERT_TRUE(cases);
+    size_t broken = 0;
+    for (const Case& item : *cases) {
+      if (item.name != "hidden: values twice the bound apart" || item.problem.dtype != SZARENA_F32) continue;
+      const auto* x = reinterpret_cast<const float*>(item.input.data());
+      const auto e = static_cast<float>(item.problem.abs_bound);
+      for (uint64_t begin = 0; begin + 128 <= item.problem.n; begin += 128) {
+        const auto [low, high] = std::minmax_element(x + begin, x + begin + 128);
+        const float radius = (*high - *low) / 2;
+        if (radius > e) continue;
+        const float middle = *low + radius;
+        bool breaks = false;
+        for (uint64_t i = begin; i < begin + 128; ++i) breaks |= std::fabs(double{x[i]} - double{middle}) > item.problem.abs_bound;
+        broken += breaks ? 1 : 0;
+      }
+    }
+    EXPECT_GT(broken, 10u) << seed;
+  }
+}
+
 TEST(TimedData, EveryVariationIsNewInEveryElementButZeros) {
   const auto data = TimedData::Load(Small("szp"), 1);
   ASSERT_TRUE(data) << data.error().ToString();
