@@ -341,6 +341,69 @@ class Streams(unittest.TestCase):
         self.check("wse3")
 
 
+ROUTES = """
+param memcpy_params: comptime_struct;
+const sys = @import_module("<memcpy/memcpy>", memcpy_params);
+const place = @import_module("<layout>");
+const lane = @get_color(6);
+const in_queue = @get_input_queue(2);
+const out_queue = @get_output_queue(3);
+var words = @zeros([30]u32);
+const array = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{30} -> words[i] });
+const in = @get_dsd(fabin_dsd, .{ .extent = 30, .fabric_color = lane, .input_queue = in_queue });
+const out = @get_dsd(fabout_dsd, .{ .extent = 30, .fabric_color = lane, .output_queue = out_queue });
+fn go() void {
+  if (place.get_x_coord() == 0) {
+    @mov32(out, 1, .{ .async = true });
+  } else {
+    @mov32(array, in);
+  }
+  sys.unblock_cmd_stream();
+}
+comptime {
+  @initialize_queue(in_queue, .{ .color = lane });
+  @initialize_queue(out_queue, .{ .color = lane });
+  @export_symbol(go);
+}
+"""
+STREAM_SHORT = STREAM.replace("x * 2, .{ .async = true });", "x * 2, .{ .async = true });\n  @block(in_queue);")
+
+
+class Deadlocks(unittest.TestCase):
+    def report(self, name, routes, width=2, height=1):
+        out = program(name, ROUTES, "@export_name(\"go\", fn ()void);\n" + routes, width, height)
+        runtime = started(out)
+        with self.assertRaises(RuntimeError) as raised:
+            runtime.launch("go", nonblock=False)
+        return str(raised.exception)
+
+    SEND_EAST = "for (@range(i16, ROWS)) |y| { @set_color_config(0, y, @get_color(6), .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ EAST } } }); }\n"
+
+    def test_a_router_without_a_configuration_says_so(self):
+        report = self.report("no_configuration", self.SEND_EAST)
+        self.assertRegex(report, r"PE \(1, 0\), since cycle [1-9]\d*: router: 2 wavelets on colour 6 from WEST wait: "
+                                 r"the PE has no configuration for colour 6: give it one with WEST in \.rx")
+
+    def test_a_router_that_takes_from_elsewhere_says_what_it_takes(self):
+        report = self.report("takes_north", self.SEND_EAST + "@set_color_config(1, 0, @get_color(6), "
+                             ".{ .routes = .{ .rx = .{ NORTH }, .tx = .{ RAMP } } });")
+        self.assertRegex(report, r"PE \(1, 0\), since cycle [1-9]\d*: router: 2 wavelets on colour 6 from WEST wait: the route "
+                                 r"here \(switch position 0\) has \.rx = \.\{ NORTH \}, \.tx = \.\{ RAMP \}, so it takes none from "
+                                 r"WEST: add WEST to \.rx")
+
+    def test_who_waits_is_listed_as_ranges(self):
+        report = self.report("ranges", self.SEND_EAST, 4, 3)
+        self.assertIn("[9 PEs of the class: (1..3, 0..2)]", report)
+
+    def test_a_stream_says_how_far_it_came(self):
+        out = program("stream_short", STREAM_SHORT, "", 1, 1, extra=".MEMCPYH2D_1 = @get_color(2), .MEMCPYD2H_1 = @get_color(3)")
+        runtime = started(out)
+        copy(runtime, 2, words(1, 1, 5), place=(0, 0, 1, 1), count=5, streaming=True, nonblock=True)
+        with self.assertRaisesRegex(RuntimeError, r"host: stream out of colour 3.* is not done on 1 of 1 PEs: at PE \(0, 0\) 1 of 5 words "
+                                                  r"received; 4 more on colour 3 would end it"):
+            copy(runtime, 3, place=(0, 0, 1, 1), count=5, streaming=True)
+
+
 class Debugging(unittest.TestCase):
     def test_symbols_traces_and_prints(self):
         script = f"""

@@ -88,6 +88,7 @@ struct Waiting {
   std::string what;  // "task 'recv' waits in @fadds for input queue 2 (colour 5), which is empty: a
                      // wavelet ... would wake it"
   uint64_t pes = 1;  // how many PEs of the same class say the same (x, y is the first)
+  std::string places;  // of these, "(0..5, 0..1), (0, 2)"; empty where it is one
 };
 
 class Fabric {

@@ -335,6 +335,7 @@ Result<Ticket> Fabric::StreamIn(uint8_t color, Rect region, uint32_t count,
                     region.width, region.height, count, PesOf(region) * count));
   }
   Command& c = m.NewCommand(CommandKind::kStreamIn, region);
+  c.color = color;
   c.count = count;
   c.available = std::max(m.now + 1, m.host_free) + m.cost->host_command;
   m.host_cycles += m.cost->host_command;
@@ -362,6 +363,7 @@ Result<Ticket> Fabric::StreamOut(uint8_t color, Rect region, uint32_t count) {
   SZARENA_TRY_VOID(m.CheckRegion(region));
   SZARENA_TRY_VOID(CheckColor(color));
   Command& c = m.NewCommand(CommandKind::kStreamOut, region);
+  c.color = color;
   c.count = count;
   c.words.resize(PesOf(region) * count);
   m.host_cycles += m.cost->host_command;
@@ -390,6 +392,7 @@ Result<Ticket> Fabric::SendInto(PortAddress port, std::vector<uint32_t> words,
   if (!control.empty() && control.size() != words.size())
     return Fail(ErrorCode::kInvalidArgument, "a control bit for each word, or none");
   Command& c = m.NewCommand(CommandKind::kSend, region);
+  c.color = port.color;
   c.count = static_cast<uint32_t>(words.size());
   c.available = std::max(m.now + 1, m.host_free) + m.cost->host_command;
   c.begin = c.available;
@@ -426,6 +429,7 @@ Result<Ticket> Fabric::ReceiveFrom(PortAddress port, uint32_t count) {
   SZARENA_TRY_VOID(m.CheckRegion(region));
   SZARENA_TRY_VOID(CheckColor(port.color));
   Command& c = m.NewCommand(CommandKind::kReceive, region);
+  c.color = port.color;
   c.count = count;
   c.words.resize(count);
   if (count == 0) c.remaining = 0;

@@ -34,6 +34,7 @@ struct Command {
   uint32_t export_id = 0;
   Rect region;
   int bits = 32;
+  uint8_t color = 0;  // of a stream
   uint32_t count = 0;           // elements a PE
   std::vector<uint32_t> words;  // in, or out
   std::vector<uint64_t> args;
@@ -225,6 +226,8 @@ struct Fabric::Impl {
   void Issue(Ticket ticket);
   // report.cpp
   void CollectTraps();
+  std::string StreamName(uint32_t color) const;
+  std::string StreamProgress(const Command& c) const;
   bytecode::LineEntry LineOf(const Pe& pe, uint32_t function, uint32_t pc) const;
   std::string FileName(uint32_t file) const;
 };

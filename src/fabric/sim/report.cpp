@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is wrong, in words: traps with source lines, who waits for what, what was left over.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -157,11 +158,71 @@ std::string OperationWaits(const Core& core, const Pe& pe, const DsdState& s) {
   return {};
 }
 
+// ".{ WEST, RAMP }" of a set of directions.
+std::string Directions(uint32_t set) {
+  std::vector<std::string_view> names;
+  for (uint32_t d = 0; d < 5; ++d) {
+    if ((set >> d & 1) != 0) names.push_back(DirectionName(static_cast<Direction>(d)));
+  }
+  return fmt::format(".{{ {} }}", fmt::join(names, ", "));
+}
+
+// Why wavelets on a colour that came from `d` stay in a router, and what would help.
+std::string RouterWaits(const ColorState& s, uint32_t color, Direction d) {
+  const std::string_view from = DirectionName(d);
+  if (s.teardown) return "the colour is in teardown";
+  if (!s.configured && s.rx == 0)
+    return fmt::format("the PE has no configuration for colour {}: give it one with {} in .rx",
+                       color, from);
+  if ((s.rx >> static_cast<uint32_t>(d) & 1) == 0)
+    return fmt::format(
+        "the route here (switch position {}) has .rx = {}, .tx = {}, so it takes none from {}: add "
+        "{} "
+        "to .rx, or send the colour another way",
+        s.position, Directions(s.rx), Directions(s.tx), from, from);
+  return "the next router or the core's queue is full";
+}
+
+// PEs as rectangles, "(0..5, 0..1), (0, 2)", row by row; `ids` ascend.
+std::string PlacesOf(const std::vector<uint32_t>& ids, uint32_t width) {
+  struct Box {
+    uint32_t x0, x1, y0, y1;
+  };
+  std::vector<Box> boxes;
+  for (size_t i = 0; i < ids.size();) {
+    const uint32_t y = ids[i] / width;
+    const uint32_t x0 = ids[i] % width;
+    size_t n = 1;
+    while (i + n < ids.size() && ids[i + n] == ids[i] + n && ids[i + n] / width == y) ++n;
+    const auto x1 = static_cast<uint32_t>(x0 + n - 1);
+    const auto above = std::find_if(boxes.begin(), boxes.end(), [&](const Box& b) {
+      return b.x0 == x0 && b.x1 == x1 && b.y1 + 1 == y;
+    });
+    if (above != boxes.end())
+      above->y1 = y;
+    else
+      boxes.push_back({x0, x1, y, y});
+    i += n;
+  }
+  constexpr size_t kShown = 12;
+  const auto range = [](uint32_t a, uint32_t b) {
+    return a == b ? fmt::format("{}", a) : fmt::format("{}..{}", a, b);
+  };
+  std::string s;
+  for (size_t i = 0; i < std::min(boxes.size(), kShown); ++i) {
+    const Box& b = boxes[i];
+    s += fmt::format("{}({}, {})", i == 0 ? "" : ", ", range(b.x0, b.x1), range(b.y0, b.y1));
+  }
+  if (boxes.size() > kShown) s += fmt::format(" and {} more ranges", boxes.size() - kShown);
+  return s;
+}
+
 }  // namespace
 
 std::vector<Waiting> Fabric::WaitingPes() {
   Impl& m = *impl_;
   std::vector<Waiting> all;
+  std::vector<std::vector<uint32_t>> places;  // of each
   std::map<std::string, size_t> known;
   const auto add = [&](const Pe& pe, uint64_t since, LineEntry line, std::string what) {
     const std::string key =
@@ -169,10 +230,12 @@ std::vector<Waiting> Fabric::WaitingPes() {
     const auto [it, fresh] = known.try_emplace(key, all.size());
     if (!fresh) {
       ++all[it->second].pes;
+      places[it->second].push_back(pe.index);
       all[it->second].since = std::min(all[it->second].since, since);
       return;
     }
-    all.push_back({pe.x, pe.y, since, m.FileName(line.file), line.line, std::move(what), 1});
+    all.push_back({pe.x, pe.y, since, m.FileName(line.file), line.line, std::move(what), 1, {}});
+    places.push_back({pe.index});
   };
   const LineEntry nowhere{0, kNoIndex, 0};
   for (uint32_t id = 0; id < m.pes.size(); ++id) {
@@ -254,18 +317,15 @@ std::vector<Waiting> Fabric::WaitingPes() {
       if (s == nullptr) continue;
       for (uint32_t d = 0; d < 4; ++d) {
         if (s->in[d].WaitingRaw() == 0) continue;
-        std::string why;
-        if (s->teardown)
-          why = "the colour is in teardown";
-        else if ((s->rx >> d & 1) == 0)
-          why = fmt::format("switch position {} does not take wavelets from there", s->position);
-        else
-          why = "the next router or the core's queue is full";
+        const std::string why = RouterWaits(*s, c, static_cast<Direction>(d));
         add(m.PeAt(id), s->blocked_since, nowhere,
             fmt::format("router: {} wavelets on colour {} from {} wait: {}", s->in[d].WaitingRaw(),
                         c, DirectionName(static_cast<Direction>(d)), why));
       }
     }
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].pes > 1) all[i].places = PlacesOf(places[i], m.width);
   }
   std::stable_sort(all.begin(), all.end(), [](const Waiting& a, const Waiting& b) {
     return std::tuple(a.y, a.x) < std::tuple(b.y, b.x);
@@ -286,10 +346,11 @@ std::string Fabric::DeadlockReport() {
     if (open++ < 8) {
       const std::string name = c.kind <= CommandKind::kLaunch
                                    ? fmt::format(" '{}'", m.program->exports[c.export_id].name)
-                                   : std::string();
+                                   : m.StreamName(c.color);
       s += fmt::format("\n  host: {}{} is not done on {} of {} PEs",
                        kNames[static_cast<size_t>(c.kind)], name, c.remaining.load(),
                        static_cast<int64_t>(c.region.width) * c.region.height);
+      if (c.kind > CommandKind::kLaunch) s += m.StreamProgress(c);
     }
   }
   if (open == 0 && waiting.empty()) return {};
@@ -302,13 +363,53 @@ std::string Fabric::DeadlockReport() {
     s += fmt::format("\n  PE ({}, {}), since cycle {}", w.x, w.y, w.since);
     if (!w.file.empty()) s += fmt::format(", {}:{}", w.file, w.line);
     s += ": " + w.what;
-    if (w.pes > 1) s += fmt::format(" [and {} more PEs of the class]", w.pes - 1);
+    if (w.pes > 1) s += fmt::format(" [{} PEs of the class: {}]", w.pes, w.places);
   }
   // What was reported on the way is often the cause.
   const std::vector<Trap>& reported = traps();
   for (size_t i = 0; i < std::min<size_t>(reported.size(), 8); ++i)
     s += fmt::format("\n  before: {}", reported[i].ToString());
   return fmt::format("deadlock at cycle {}: nothing moves any more{}", m.now, s);
+}
+
+// " colour 1 ('results')", the name where the program exports it.
+std::string Fabric::Impl::StreamName(uint32_t color) const {
+  for (const Export& e : program->exports) {
+    if (e.kind == ExportKind::kStream && e.color == color)
+      return fmt::format(" colour {} ('{}')", color, e.name);
+  }
+  return fmt::format(" colour {}", color);
+}
+
+// How far a stream is, at the first PE where it is not done, and what would bring it further.
+std::string Fabric::Impl::StreamProgress(const Command& c) const {
+  const bool in = c.kind == CommandKind::kStreamIn || c.kind == CommandKind::kSend;
+  uint64_t key = ~uint64_t{0};
+  uint64_t left = 0;
+  const auto take = [&](uint64_t at, uint64_t words) {
+    if (at >= key) return;
+    key = at;
+    left = words;
+  };
+  for (const auto& tile : tiles) {
+    for (const auto& [at, port] : tile->ports_in) {
+      for (const auto& [owner, words] : port.owners) {
+        if (owner == &c) take(at, words);
+      }
+    }
+    for (const auto& [at, port] : tile->ports_out) {
+      for (const PortOut::Want& want : port.wants) {
+        if (want.command == &c) take(at, want.left);
+      }
+    }
+  }
+  if (left == 0) return {};
+  const auto pe = static_cast<uint32_t>(key >> 8);
+  const std::string place = fmt::format("PE ({}, {})", pe % width, pe / width);
+  const std::string done = fmt::format(": at {} {} of {} words {}", place, c.count - left, c.count,
+                                       in ? "were taken" : "received");
+  if (in) return done + fmt::format("; a reader of colour {} there would take the rest", c.color);
+  return done + fmt::format("; {} more on colour {} would end it", left, c.color);
 }
 
 void Fabric::Stop() {

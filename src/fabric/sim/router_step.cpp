@@ -85,6 +85,7 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
     if (s.teardown && !host_out) continue;
     const uint32_t allowed = host_out ? waiting & kRampBit : waiting & s.rx;
     if (allowed == 0) {
+      if (s.blocked_since == 0) s.blocked_since = t;
       // A route that was emptied on purpose is closed: its wavelets wait until it is set again.
       const bool closed = s.configured && s.rx == 0 && s.tx == 0;
       if (!closed && (s.rx == 0 || !s.configured)) {
