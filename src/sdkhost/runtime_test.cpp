@@ -72,6 +72,22 @@ TEST(Runtime, OrdersAreInverseOfEachOther) {
   }
 }
 
+TEST(Runtime, ACopyFromAPeWithoutTheSymbolIsRefused) {
+  ProgramKit kit(2, 1);
+  ClassKit c = kit.AddClass("pe");
+  c.ExportPointer("words", c.Global("words", 16, 4), 4);
+  kit.Place(0, 0, c);
+  auto r = Runtime::FromProgram(std::make_shared<bytecode::Program>(kit.get()), {}).value();
+  ASSERT_TRUE(r->Load());
+  std::vector<uint32_t> out(2);
+  const auto ticket = r->CopyOut(r->SymbolId("words").value(), out, {{0, 0, 2, 1}, 1});
+  ASSERT_TRUE(ticket);
+  const auto status = r->Wait(*ticket);
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, HasSubstr("trap host-symbol at PE (1, 0)"));
+  EXPECT_THAT(status.error().message, HasSubstr("'words'"));
+}
+
 TEST(Runtime, BroadcastsReachEveryPeOfAColumnOrRow) {
   auto r = Make();
   const CopyShape shape{{0, 0, 3, 2}, 1, false, Width::k32Bit, Order::kRowMajor};

@@ -395,6 +395,26 @@ class Deadlocks(unittest.TestCase):
         report = self.report("ranges", self.SEND_EAST, 4, 3)
         self.assertIn("[9 PEs of the class: (1..3, 0..2)]", report)
 
+    def test_routes_in_a_circle_are_named(self):
+        report = self.report("circle", "@set_color_config(0, 0, @get_color(6), .{ .routes = .{ .rx = .{ RAMP, EAST }, .tx = .{ EAST } } });"
+                             "@set_color_config(1, 0, @get_color(6), .{ .routes = .{ .rx = .{ WEST }, .tx = .{ WEST } } });")
+        self.assertRegex(report, r"trap route-loop at PE \(\d, 0\), cycle \d+: the routes of colour 6 lead in a circle of 2 PEs")
+
+    def test_what_still_waits_at_the_end_is_reported(self):
+        code = ROUTES.replace("if (place.get_x_coord() == 0)", "if (place.get_x_coord() == 9)").replace("@mov32(array, in);", "@mov32(array, in, .{ .async = true });")
+        out = program("pending", code, "@export_name(\"go\", fn ()void);", 1, 1)
+        script = f"""
+import sys
+sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
+from kit import started
+runtime = started({out!r})
+runtime.launch("go", nonblock=False)
+runtime.stop()
+"""
+        done = subprocess.run([sys.executable, "-c", script], cwd=root, check=False, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"pe\.csl:\d+: trap pending-operation at PE \(0, 0\).*@mov32 still waits: input queue 2 \(colour 6\) is empty \(0 of 30")
+
     def test_a_stream_says_how_far_it_came(self):
         out = program("stream_short", STREAM_SHORT, "", 1, 1, extra=".MEMCPYH2D_1 = @get_color(2), .MEMCPYD2H_1 = @get_color(3)")
         runtime = started(out)

@@ -54,6 +54,15 @@ bool Tile::TakeCommand(Pe& pe, uint64_t t) {
       did = true;
     };
     if (binding == nullptr || binding->is_function != (c.kind == CommandKind::kLaunch)) {
+      if (c.kind == CommandKind::kCopyOut) {
+        Report(pe, TrapKind::kHostSymbol, t, kNoIndex, 0,
+               fmt::format("a copy from '{}': {} does not export it; copy from the PEs that do",
+                           f.program->exports[c.export_id].name,
+                           cls == kNoIndex ? std::string("a PE without code")
+                                           : fmt::format("class '{}'", pe.cls->code->name)));
+        done();
+        continue;
+      }
       if (cls != kNoIndex) {
         Report(pe, TrapKind::kUnknownFunction, t, kNoIndex, 0,
                fmt::format("class '{}' does not export '{}'; the command is skipped",

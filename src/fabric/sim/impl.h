@@ -226,6 +226,8 @@ struct Fabric::Impl {
   void Issue(Ticket ticket);
   // report.cpp
   void CollectTraps();
+  void FindRouteLoops();  // route_loops.cpp
+  std::string LoopsFound();  // as lines of a message
   std::string StreamName(uint32_t color) const;
   std::string StreamProgress(const Command& c) const;
   bytecode::LineEntry LineOf(const Pe& pe, uint32_t function, uint32_t pc) const;

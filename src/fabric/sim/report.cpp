@@ -452,6 +452,15 @@ void Fabric::Stop() {
                     fmt::format("task '{}' (id {}) was activated and never unblocked",
                                 NameOfTask(*pe, task), task));
       }
+      for (uint32_t i = 0; pe->comm != nullptr && i < pe->comm->ops.size(); ++i) {
+        const DsdState& s = pe->comm->ops[i];
+        const std::string why =
+            s.live && !(s.infinite && s.async) ? OperationWaits(tile.core, *pe, s) : "";
+        if (why.empty()) continue;
+        tile.Report(*pe, TrapKind::kPendingOperation, m.now, s.function, s.pc,
+                    fmt::format("@{} still waits: {}{}", FactsOf(s.op).name, why,
+                                SignalEffect(*pe, s.settings)));
+      }
       if (pe->debug != nullptr && !pe->debug->line.empty())
         tile.PrintLine(*pe, std::move(pe->debug->line));
     }
