@@ -216,6 +216,25 @@ TEST_F(ToolboxTest, AnEditNeedsOneOccurrence) {
   EXPECT_EQ(toolbox.Call("read_file", Args({{"path", "a"}}))->text, "aaaac");
 }
 
+// 500 kB times 100 kB would be 50 GB: refused by its size, before anything of it is made.
+TEST_F(ToolboxTest, AnEditThatGrowsTooLargeIsRefusedBeforeItIsMade) {
+  Toolbox toolbox = Make();
+  ASSERT_TRUE(
+      toolbox.Call("write_file", Args({{"path", "a"}, {"text", std::string(500000, 'a')}}))->ok);
+  const auto edit = [&](size_t size) {
+    return *toolbox.Call("edit_file", Args({{"path", "a"},
+                                            {"old_text", "a"},
+                                            {"new_text", std::string(size, 'b')},
+                                            {"replace_all", true}}));
+  };
+  const ToolResult refused = edit(100000);
+  EXPECT_FALSE(refused.ok);
+  EXPECT_THAT(refused.text, HasSubstr("would have 50000000000 bytes; at most 1048576"));
+  EXPECT_FALSE(edit(3).ok);
+  EXPECT_TRUE(edit(2).ok);
+  EXPECT_EQ(toolbox.context().workspace.Read("a")->size(), 1000000U);
+}
+
 TEST_F(ToolboxTest, LongWorkIsPolledAndOthersWaitTheirTurn) {
   Toolbox toolbox = Make();
   std::promise<void> release;

@@ -73,12 +73,9 @@ Result<ToolResult> EditFile(Toolbox& toolbox, const Json& arguments, const Judge
   const auto text = toolbox.context().workspace.Read(path);
   if (CallersFault(text)) return Refused(text.error().message);
   if (!text) return tl::unexpected(text.error());
-  std::string out;
   size_t count = 0;
-  size_t from = 0;
-  for (size_t at = text->find(old_text); at != std::string::npos; at = text->find(old_text, from)) {
-    out.append(*text, from, at - from).append(new_text);
-    from = at + old_text.size();
+  for (size_t at = text->find(old_text); at != std::string::npos;
+       at = text->find(old_text, at + old_text.size())) {
     ++count;
   }
   if (count == 0) return Refused(fmt::format("'{}' does not hold 'old_text'", path));
@@ -86,6 +83,21 @@ Result<ToolResult> EditFile(Toolbox& toolbox, const Json& arguments, const Judge
     return Refused(fmt::format(
         "'{}' holds 'old_text' {} times; give more of its surroundings, or \"replace_all\": true",
         path, count));
+  }
+  // A small request can ask for a huge text: its size is known before it is made.
+  const uint64_t kept = text->size() - count * old_text.size();
+  if (new_text.size() >
+      (Workspace::kMaxFileBytes - std::min(kept, Workspace::kMaxFileBytes)) / count) {
+    return Refused(fmt::format("'{}' would have {} bytes; at most {} are allowed", path,
+                               kept + count * static_cast<uint64_t>(new_text.size()),
+                               Workspace::kMaxFileBytes));
+  }
+  std::string out;
+  out.reserve(kept + count * new_text.size());
+  size_t from = 0;
+  for (size_t at = text->find(old_text); at != std::string::npos; at = text->find(old_text, from)) {
+    out.append(*text, from, at - from).append(new_text);
+    from = at + old_text.size();
   }
   out.append(*text, from);
   auto result = Written(toolbox, path, out);
