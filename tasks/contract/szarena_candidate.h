@@ -66,8 +66,8 @@ typedef struct szarena_problem {
   uint64_t reserved[4]; /* 0 */
 } szarena_problem;
 
-/* Where the payload lies inside the output buffer: bytes [offset, offset + size). A payload need not start at 0, so that
- * tables of a length known only at the end can be right-aligned before the data and one pass over the input suffices. */
+/* Where the payload lies inside the output buffer: bytes [offset, offset + size). A payload need not start at 0:
+ * it may lie anywhere in the buffer. */
 typedef struct szarena_payload {
   uint64_t offset;
   uint64_t size;
