@@ -19,6 +19,13 @@ ClassState& State(BuiltinCall& call) { return ClassState::Of(call.eval.unit()); 
 Operand Void(BuiltinCall& call) { return Operand::Of(MakeVoid(call.eval.types().void_type())); }
 bool InLibrary(BuiltinCall& call) { return call.eval.session().files.IsLibrary(call.eval.ast().source()); }
 
+// False after a diagnostic: a colour of the memcpy library in code of the program.
+bool OwnColor(BuiltinCall& call, int color, Span span) {
+  if (!State(call).memcpy || !IsReservedColor(color) || InLibrary(call)) return true;
+  call.eval.Report(DiagKind::kReservedColor, span, color);
+  return false;
+}
+
 // The function or task an argument names, or null after a diagnostic.
 FnTemplate* FunctionArg(BuiltinCall& call, size_t index, bool want_task) {
   Span span = call.eval.SpanOf(call.args[index]);
@@ -114,6 +121,10 @@ Operand BindDataTask(BuiltinCall& call) {
   FnTemplate* fn = FunctionArg(call, 0, true);
   auto id = HandleArg(call, 1, {HandleKind::kDataTaskId});
   if (fn == nullptr || !id || !CheckPayload(call, *fn, 1)) return Operand::Error();
+  if (!call.eval.session().IsWse3() && !OwnColor(call, *id, call.eval.SpanOf(call.args[1]))) return Operand::Error();
+  if (call.eval.session().IsWse3() && State(call).memcpy && !InLibrary(call) && IsReservedInputQueue(bytecode::Arch::kWse3, *id)) {
+    return call.eval.Report(DiagKind::kReservedQueue, call.eval.SpanOf(call.args[1]), "input", *id);
+  }
   return Bind(call, TaskKind::kData, *fn, *id);
 }
 
@@ -176,7 +187,7 @@ Operand InitializeQueue(BuiltinCall& call) {
     if (init.output && !wse3 && !call.eval.types()[config->type].fields.empty()) return call.eval.Report(DiagKind::kQueueConfigWse2, call.span, *queue);
     if (const Value* color = reader.Find("color")) {
       auto number = ReadColor(call.eval, *color, reader.SpanOf("color"));
-      if (!number) return Operand::Error();
+      if (!number || !OwnColor(call, *number, reader.SpanOf("color"))) return Operand::Error();
       init.color = static_cast<uint8_t>(*number);
     }
     if (!wse3) {
@@ -196,9 +207,15 @@ Operand InitializeQueue(BuiltinCall& call) {
     return call.eval.Report(DiagKind::kReservedQueue, call.span, init.output ? "output" : "input", *queue);
   }
   auto& queues = call.eval.code_class().queues;
-  bool again = std::any_of(queues.begin(), queues.end(), [&](const bytecode::QueueInit& other) { return other.output == init.output && other.queue == init.queue; });
-  if (again) return call.eval.Report(DiagKind::kQueueTwice, call.span, init.output ? "output" : "input", *queue);
+  auto& spans = State(call).queue_spans;
+  for (size_t i = 0; i < queues.size(); ++i) {
+    if (queues[i].output != init.output || queues[i].queue != init.queue) continue;
+    call.eval.Report(DiagKind::kQueueTwice, call.span, init.output ? "output" : "input", *queue);
+    call.eval.session().diags.Note(spans[i], "the first one is here");
+    return Operand::Error();
+  }
   queues.push_back(init);
+  spans.push_back(call.span);
   return Void(call);
 }
 
@@ -208,9 +225,7 @@ Operand SetLocalColorConfig(BuiltinCall& call) {
   if (!color_value || !config) return Operand::Error();
   auto color = ReadColor(call.eval, *color_value, call.eval.SpanOf(call.args[0]));
   if (!color) return Operand::Error();
-  if (State(call).memcpy && IsReservedColor(*color) && !InLibrary(call)) {
-    return call.eval.Report(DiagKind::kReservedColor, call.eval.SpanOf(call.args[0]), *color);
-  }
+  if (!OwnColor(call, *color, call.eval.SpanOf(call.args[0]))) return Operand::Error();
   auto route = ReadColorConfig(call.eval, *color, *config, call.args[1], call.eval.SpanOf(call.args[1]));
   if (!route) return Operand::Error();
   ClassState& state = State(call);

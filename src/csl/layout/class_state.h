@@ -36,6 +36,7 @@ class ClassState : public UnitExtension {
   std::array<std::optional<BoundTask>, bytecode::kTaskIdCount> control_ids;  // control tasks
   std::unordered_map<const Global*, uint32_t> export_ids;  // of what @export_symbol was called for, by whatever name
   std::vector<Span> export_spans;  // parallel to CodeClass::exports
+  std::vector<Span> queue_spans;   // parallel to CodeClass::queues: the @initialize_queue
   Span control_table_span;
   std::vector<HostStream> streams;  // that the code of this class declares
 

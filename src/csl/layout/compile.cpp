@@ -11,6 +11,7 @@
 #include "csl/layout/builtin_layout.h"
 #include "csl/layout/class_state.h"
 #include "csl/layout/layout_state.h"
+#include "csl/layout/queue_check.h"
 #include "csl/sema/class_analysis.h"
 #include "csl/sema/evaluator.h"
 #include "csl/sema/suggest.h"
@@ -235,6 +236,7 @@ class ProgramCompiler {
         session_.printed.resize(printed);
         continue;
       }
+      if (done) CheckQueues(analysis.unit(), analysis.evaluator().code_class());
       program_.classes.push_back(done ? analysis.Take() : bytecode::CodeClass{});
       program_.classes.back().name = name;
       for (const HostStream& stream : state.streams) AddStream(stream);

@@ -28,6 +28,7 @@ struct Lexed {
 TEST(Lexer, TakesTheLongestSymbol) {
   EXPECT_EQ(Lexed("a<<=b<<c<=d->e=>f=g.*.{").text, "a <<= b << c <= d -> e => f = g . * . {");
   EXPECT_EQ(Lexed("x.y[1.5e-3,2.z]//c\n@as").text, "x . y [ 1.5e-3 , 2 . z ] @as");
+  EXPECT_EQ(Lexed("p.*=8;q*=2").text, "p . * = 8 ; q *= 2");
 }
 
 TEST(Lexer, KeywordsAndContextualWords) {

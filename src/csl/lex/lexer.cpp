@@ -133,7 +133,9 @@ class Lexer {
 
   void Symbol() {
     std::string_view rest = text_.substr(pos_);
+    const bool behind_dot = pos_ > 0 && text_[pos_ - 1] == '.';
     for (const Word& symbol : kSymbols) {
+      if (behind_dot && symbol.kind == TokenKind::kStarAssign) continue;  // `p.*=8` stores through p
       if (rest.starts_with(symbol.text)) {
         pos_ += symbol.text.size();
         Push(symbol.kind);

@@ -335,6 +335,18 @@ bool SetMemory4d(BuiltinCall& call, Settings& settings, DsdMaker& maker) {
   return true;
 }
 
+// For the checks of the whole class: which queues its DSDs use, and where.
+void RecordFabric(BuiltinCall& call, Settings& settings, const Descriptor& d, bool is_input) {
+  Evaluator& eval = call.eval;
+  const Settings::Entry* queue = settings.Find(is_input ? "input_queue" : "output_queue");
+  if (queue != nullptr && !queue->operand.IsValue()) return;
+  const bool in_library = eval.session().files.IsLibrary(eval.ast().source());
+  for (const FabricDsd& other : eval.unit().fabric_dsds) {
+    if (other.output != is_input && other.queue == d.queue && other.color == d.color) return;
+  }
+  eval.unit().fabric_dsds.push_back({!is_input, queue != nullptr, in_library, d.queue, d.color, call.span});
+}
+
 bool SetFabric(BuiltinCall& call, Settings& settings, DsdMaker& maker, bool is_input) {
   Evaluator& eval = call.eval;
   TypeTable& types = eval.types();
@@ -360,6 +372,7 @@ bool SetFabric(BuiltinCall& call, Settings& settings, DsdMaker& maker, bool is_i
     return false;
   }
   if (!set(is_input ? "input_queue" : "output_queue", DsdField::kQueue, queue, wse3)) return false;
+  RecordFabric(call, settings, d, is_input);
   d.elem_size = 4;
   // What simd_off and simd_max limit is not described: as without a mode.
   if (const auto simd = settings.Choice("simd_mode", {"simd_32", "simd_64", "simd_32_or_64", "simd_max", "simd_off"}); simd && *simd < 3) {

@@ -54,6 +54,7 @@ std::optional<TargetArg> Target(BuiltinCall& call) {
         break;
       case HandleKind::kColor:
         target.kind = TargetKind::kColor;
+        is_ok = is_activate || !eval.session().IsWse3();
         break;
       case HandleKind::kDataTaskId:
       case HandleKind::kControlTaskId:
@@ -76,7 +77,9 @@ std::optional<TargetArg> Target(BuiltinCall& call) {
   }
   if (!is_ok) {
     eval.Report(DiagKind::kTaskTarget, span, call.entry.name, info.name,
-                is_activate ? "a local_task_id" : "a task id, a colour or an input queue");
+                is_activate                  ? "a local_task_id"
+                : eval.session().IsWse3() ? "a task id (of a data task: '@get_data_task_id(input_queue)'), an input queue or a ut_id"
+                                          : "a task id, a colour or an input queue");
     return std::nullopt;
   }
   if (operand.IsValue()) {

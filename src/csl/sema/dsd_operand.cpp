@@ -87,7 +87,7 @@ bool ReadSignal(Evaluator& eval, const Settings::Entry& entry, SignalKind kind, 
     const bool is_task_id = info.handle == HandleKind::kLocalTaskId ||
                             info.handle == HandleKind::kDataTaskId ||
                             info.handle == HandleKind::kControlTaskId;
-    const bool is_source = info.handle == HandleKind::kColor ||
+    const bool is_source = (info.handle == HandleKind::kColor && !eval.session().IsWse3()) ||
                            info.handle == HandleKind::kInputQueue;
     is_ok = is_task_id || (is_source && kind == SignalKind::kUnblock) ||
             (info.handle == HandleKind::kColor && kind == SignalKind::kActivate);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls: inlined and compile-time ones walk the body, run-time ones go to a compiled instance.
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "csl/emit/class_builder.h"
 #include "csl/sema/evaluator.h"
@@ -150,6 +152,8 @@ FnInstance* Evaluator::InstanceOf(FnTemplate& fn, const std::vector<Operand>& ar
                                   const std::vector<Span>& spans, Span span) {
   // Param types may depend on earlier params: evaluate them in a frame that grows.
   auto instance = std::make_unique<FnInstance>();
+  instance->called_from = span;
+  instance->caller = compiling_;
   instance->fn = &fn;
   Frame frame;
   frame.module = fn.module;
@@ -346,8 +350,18 @@ void Evaluator::CompilePending() {
   }
 }
 
+Span Evaluator::CallOf(const FnInstance& instance) const {
+  if (!instance.fn->is_generic && !instance.fn->module->is_library) return {};
+  const FnInstance* at = &instance;
+  while (at->fn->module->is_library && at->caller != nullptr && at->caller->fn->module->is_library) at = at->caller;
+  return at->called_from;
+}
+
 void Evaluator::CompileBody(FnInstance& instance) {
   FnTemplate& fn = *instance.fn;
+  const FnInstance* saved_compiling = std::exchange(compiling_, &instance);
+  std::optional<DiagSink::Context> context;
+  if (const Span call = CallOf(instance); !call.IsNone()) context.emplace(session().diags, call, "called from here");
   const TypeId result = instance.result;
   const bool returns_memory = types().IsAggregate(result) || types().kind(result) == TypeKind::kDsd;
   const std::span<const Param> params = fn.module->ast->Get(fn.node->params);
@@ -408,6 +422,7 @@ void Evaluator::CompileBody(FnInstance& instance) {
     }
   }
   fb_ = nullptr;
+  compiling_ = saved_compiling;
   context_ = saved_context;
   sret_ = false;
   // A faulty body may have left jumps without a target; the class is refused anyway.

@@ -54,12 +54,15 @@ Operand Evaluator::WhileUnrolled(const WhileExpr& node, Span span) {
   JumpTarget target(JumpTarget::Kind::kLoop, node.label, *this, types().void_type());
   Operand last = Nothing();
   uint64_t iterations = 0;
+  const size_t errors = session().diags.error_count();
   while (true) {
     const std::optional<Value> condition = EvalComptimeAs(node.condition, types().bool_type());
     if (!condition) return FinishLoop(target, Operand::Error(), span);
     if (*condition->as_int() == 0) break;
     if (fb_ != nullptr && session().limits.inlined_iterations != 0 &&
         ++iterations > session().limits.inlined_iterations) {
+      // After an error in the body what the condition waits for may never come.
+      if (session().diags.error_count() != errors) return FinishLoop(target, Operand::Error(), span);
       return FinishLoop(target, Report(DiagKind::kTooManyInlined, span,
                                        session().limits.inlined_iterations), span);
     }

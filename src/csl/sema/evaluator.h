@@ -166,6 +166,9 @@ class Evaluator {
   // The one id that a task is bound to; reports where there is none or several.
   std::optional<uint32_t> TaskIdOf(FnTemplate& task, Span span);
   void CompileBody(FnInstance& instance);
+  // The call in the program's own code that led to a library or generic function, or none.
+  Span CallOf(const FnInstance& instance) const;
+  const FnInstance* compiling_ = nullptr;  // its body is being compiled
   // Compiles everything that waits in unit().to_compile.
   void CompilePending();
   // Code that comptime blocks ask to run at load (CodeClass::init_function).

@@ -78,6 +78,8 @@ struct FnInstance {
   std::vector<TypeId> param_types;                  // one a param
   TypeId result;
   uint32_t index = 0;  // in CodeClass::functions
+  Span called_from;    // the first call
+  const FnInstance* caller = nullptr;  // whose body holds that call
 };
 
 // State that a family of builtins keeps for one unit.
@@ -93,6 +95,16 @@ struct PendingTaskId {
   FnTemplate* task = nullptr;
   Span span;
   std::function<void(bytecode::CodeClass&, uint32_t id)> set;
+};
+
+// A fabric DSD that the code makes with a known queue.
+struct FabricDsd {
+  bool output = false;
+  bool names_queue = false;  // else the default of old programs (WSE-2)
+  bool in_library = false;
+  uint8_t queue = 0;
+  uint8_t color = 0;         // bytecode::kNoColor: none
+  Span span;                 // of the first @get_dsd
 };
 
 class Unit {
@@ -113,6 +125,7 @@ class Unit {
   ClassBuilder* builder = nullptr;      // class units only
   std::vector<PendingTaskId> pending_ids;
   std::map<uint32_t, uint32_t> fifo_registers;  // DSR handle to the FIFO that is loaded there
+  std::vector<FabricDsd> fabric_dsds;            // each kind once
   std::unique_ptr<UnitExtension> extension;
   // Answers of @get_rectangle: set at the start of a class, by @set_rectangle in a layout.
   std::optional<std::pair<int, int>> rectangle;

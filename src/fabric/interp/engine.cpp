@@ -111,7 +111,8 @@ bool SetDescriptor(Core& core, Pe& pe, OperandState& o, const Descriptor& d, boo
   Comm& comm = CommOf(core, pe);
   if (is_dest) {
     if (comm.out[o.queue].color != kNoColor && core.cost->arch == Arch::kWse3) o.color = comm.out[o.queue].color;
-    if (o.color >= kColorCount) return bad(TrapKind::kBadQueue, fmt::format("output queue {} has no colour: @initialize_queue it, or give the DSD a fabric_color", o.queue));
+    if (o.color >= kColorCount) return bad(TrapKind::kBadQueue, fmt::format("output queue {} has no colour: {}", o.queue,
+                                                                        core.cost->arch == Arch::kWse3 ? "@initialize_queue it" : "give the DSD a fabric_color"));
   } else {
     if (by_color) o.queue = static_cast<uint8_t>(InputQueueFor(core, pe, o.color));
     InputQueue& q = comm.in[o.queue];
