@@ -42,12 +42,21 @@ double Meter::ElapsedSeconds() const {
   return earlier_seconds_ + now.count();
 }
 
-std::optional<std::string> Meter::Reached() const {
+std::optional<std::string> Meter::ReachedForWork() const {
   const std::lock_guard lock(mutex_);
-  const int64_t tokens = usage_.tokens_in.value_or(0) + usage_.tokens_out.value_or(0);
   if (budget_.attempts && attempts_ >= *budget_.attempts) {
     return fmt::format("attempts ({})", *budget_.attempts);
   }
+  if (budget_.wall_seconds && ElapsedSeconds() >= *budget_.wall_seconds) {
+    return fmt::format("wall time ({} s)", *budget_.wall_seconds);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Meter::Reached() const {
+  if (auto limit = ReachedForWork()) return limit;
+  const std::lock_guard lock(mutex_);
+  const int64_t tokens = usage_.tokens_in.value_or(0) + usage_.tokens_out.value_or(0);
   if (budget_.model_calls && usage_.model_calls.value_or(0) >= *budget_.model_calls) {
     return fmt::format("model calls ({})", *budget_.model_calls);
   }
@@ -56,9 +65,6 @@ std::optional<std::string> Meter::Reached() const {
   }
   if (budget_.cost_usd && usage_.cost_usd.value_or(0) >= *budget_.cost_usd) {
     return fmt::format("cost ({:.4f} of {:.4f} USD)", *usage_.cost_usd, *budget_.cost_usd);
-  }
-  if (budget_.wall_seconds && ElapsedSeconds() >= *budget_.wall_seconds) {
-    return fmt::format("wall time ({} s)", *budget_.wall_seconds);
   }
   return std::nullopt;
 }

@@ -42,6 +42,9 @@ class Meter {
 
   // The first limit that is reached, with its figure: "model calls (100)". Nothing: go on.
   std::optional<std::string> Reached() const;
+  // The same of attempts and time alone: what an answer of the model asks for is still done where
+  // that answer used up the calls, tokens or cost; only the next call is refused.
+  std::optional<std::string> ReachedForWork() const;
   // wall_seconds up to now.
   store::Usage usage() const;
   double ElapsedSeconds() const;

@@ -2,8 +2,12 @@
 // Wires workspace, transcript, toolbox and store around an agent.
 #include "agent/session_runner.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -59,6 +63,36 @@ Result<Workspace> PrepareWorkspace(const SessionPlan& plan, const std::string& s
   }
   return workspace;
 }
+
+// On the transcript while a session runs: no other process may go on with it or begin it anew. It
+// goes with the process, however that ends.
+class SessionLock {
+ public:
+  static Result<SessionLock> Take(const fs::path& path, const store::SessionKey& key) {
+    SZARENA_TRY_VOID(MakeFolder(path.parent_path()));
+    SessionLock lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    if (lock.fd_ < 0) return Fault(path);
+    if (flock(lock.fd_, LOCK_EX | LOCK_NB) == 0) return lock;
+    if (errno != EWOULDBLOCK) return Fault(path);
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("session '{}' of campaign '{}' is running in another process; wait "
+                            "for it or stop it first",
+                            key.Title(), key.campaign));
+  }
+  SessionLock(SessionLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  SessionLock& operator=(SessionLock&&) = delete;
+  ~SessionLock() {
+    if (fd_ >= 0) close(fd_);
+  }
+
+ private:
+  explicit SessionLock(int fd) : fd_(fd) {}
+  static tl::unexpected<Error> Fault(const fs::path& path) {
+    return Fail(ErrorCode::kIo, fmt::format("cannot lock '{}': {}", path.string(),
+                                            std::generic_category().message(errno)));
+  }
+  int fd_;
+};
 
 AgentEnd EndOfError(const Error& error) {
   const bool stopped = error.code == ErrorCode::kCancelled;
@@ -198,6 +232,8 @@ Result<SessionOutcome> RunSession(const SessionPlan& plan, Agent& agent, JudgePo
   session.transcript = "transcripts/" + FileStem(plan.key) + ".jsonl";
   session.hidden_seed = plan.hidden_seed;
   session.started_at = UtcNow();
+  SZARENA_TRY(const SessionLock lock,
+              SessionLock::Take(fs::path(plan.out_dir) / session.transcript, plan.key));
   int64_t id = 0;
   if (plan.resume) {
     SZARENA_TRY(id, Reopen(session, store));

@@ -110,6 +110,32 @@ TEST_F(SessionRunnerTest, AStopLeavesAReadableSessionThatTheNextRunReplaces) {
   EXPECT_EQ(store_->Attempts(Stored().id)->size(), 3U);
 }
 
+TEST_F(SessionRunnerTest, ARunningSessionIsNeitherResumedNorBegunAnew) {
+  std::vector<Error> refused;
+  judge_.before_answer = [&] {
+    if (judge_.depths.size() != 1) return;
+    for (const bool resume : {true, false}) {
+      SessionPlan plan = Plan();
+      plan.resume = resume;
+      FakeJudge judge;
+      LadderAgent agent(steps_);
+      auto store = store::Store::Open(folder_ + "/results.sqlite");
+      const auto second = RunSession(plan, agent, judge, *store, {}, {});
+      if (!second) refused.push_back(second.error());
+    }
+  };
+  const auto outcome = Run(Plan());
+  ASSERT_TRUE(outcome) << outcome.error().ToString();
+  EXPECT_EQ(outcome->attempts, 3U);
+  ASSERT_EQ(refused.size(), 2U);
+  for (const Error& error : refused) {
+    EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(error.message.find("is running in another process"), std::string::npos)
+        << error.message;
+  }
+  EXPECT_EQ(Stored().stop, store::StopReason::kSubmitted);
+}
+
 TEST_F(SessionRunnerTest, AnEnvironmentsLackIsAnErrorAndNoAttempt) {
   judge_.error = Error{ErrorCode::kUnavailable, "no compiler 'g++'", {}};
   const auto outcome = Run(Plan());

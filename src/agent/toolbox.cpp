@@ -137,7 +137,7 @@ Result<ToolResult> Toolbox::Run(const Tool& tool, const Json& arguments, const J
     return tool.run(*this, arguments, hooks);
   }
   if (tool.kind == ToolKind::kWaits) return tool.run(*this, arguments, hooks);
-  if (const auto limit = meter_.Reached()) {
+  if (const auto limit = meter_.ReachedForWork()) {
     return Refused(fmt::format(
         "the session's budget is used up: {}; nothing is built or judged any more", *limit));
   }

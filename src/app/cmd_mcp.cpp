@@ -75,15 +75,9 @@ class Host {
     const Json* version = client.Find("version");
     SessionSetup setup = setup_;
     if (name != nullptr && name->is_string()) setup.plan.key.agent = *name->string();
-    {
-      // Trials are numbered here too: two sessions may begin before one of them is stored.
-      const std::lock_guard lock(mutex_);
-      SZARENA_TRY([[maybe_unused]] const store::Store store, OpenResults(setup));
-      if (setup_.plan.key.trial == 0) {
-        setup.plan.key.trial = std::max(setup.plan.key.trial, last_trial_ + 1);
-        last_trial_ = setup.plan.key.trial;
-      }
-    }
+    SZARENA_TRY_VOID(CheckAgentName(setup.plan.key.agent));
+    // Allots the trial.
+    SZARENA_TRY([[maybe_unused]] const store::Store store, OpenResults(setup));
     Json identity = Json::Of({{"kind", "mcp-client"},
                               {"name", name == nullptr ? Json() : *name},
                               {"version", version == nullptr ? Json() : *version}});
@@ -117,8 +111,6 @@ class Host {
   const SessionSetup setup_;
   const std::chrono::seconds idle_limit_;
   const std::stop_token stop_;
-  std::mutex mutex_;
-  int64_t last_trial_ = 0;
   std::timed_mutex turn_;
 };
 

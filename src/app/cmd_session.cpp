@@ -73,6 +73,10 @@ Result<ExitCode> RunSessionCommand(const Options& options) {
                        signals.token()));
   progress.Wipe();
   PrintOutcome(options, setup, outcome);
+  if (outcome.stop == store::StopReason::kError) {
+    fmt::print(stderr, "szarena: the agent failed; why is in the session's transcript\n");
+    return ExitCode::kEnvironment;
+  }
   return ExitCode::kDone;
 }
 
@@ -110,6 +114,9 @@ void AddSession(CLI::App& app, Action& action) {
   command->add_option("--models", options->agent.models,
                       "File of services, models and prices (docs/agents.md)");
   command->add_flag("--json", options->as_json, "Print the outcome as JSON");
+  command->footer(
+      "Exit status 0: the session ended by itself or with its budget, whatever it reached; 3: the "
+      "agent (its program or its model's service) failed.");
   command->callback(
       [&action, options] { action = [options] { return RunSessionCommand(*options); }; });
 }

@@ -34,6 +34,10 @@ Result<MadeAgent> MakeProgramAgent(const AgentOptions& options, const SessionSet
   program::ProgramSpec spec;
   spec.program = program::FindProgram(options.agent);
   if (spec.program == nullptr) spec.command = options.agent.substr(kCommandPrefix.size());
+  if (spec.program == nullptr && spec.command.find_first_not_of(" \t\n") == std::string::npos) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--agent command: names no command; expected command:\"PROGRAM ARGUMENT...\"");
+  }
   spec.hidden_root = setup.root;
   SZARENA_TRY(const model::Settings settings, model::ReadSettings(options.models, Variable));
   // "gpt-x" is a model of the program's usual service; "PROVIDER:MODEL" says whose.

@@ -5,7 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <utility>
 
 #include "app/environment.h"
 #include "app/judging.h"
@@ -16,32 +18,51 @@
 namespace szarena::app {
 namespace {
 
-Result<void> NeedCampaign(store::Store& store, const std::string& name) {
-  SZARENA_TRY(const auto campaigns, store.Campaigns());
-  for (const store::Campaign& campaign : campaigns) {
-    if (campaign.name == name) return {};
-  }
-  // Single sessions have no plan of which some could be missing.
-  return store.AddCampaign({name, UtcNow(), true, DescribeEnvironment()});
-}
-
-// One more than the highest trial of the same cell; the latest unfinished one where it is to go on.
+// The next trial of the cell; the latest unfinished one where it is to go on.
 Result<int64_t> ChooseTrial(store::Store& store, store::SessionKey key, bool resume) {
+  if (!resume) return store.AllotTrial(std::move(key));
   SZARENA_TRY(const auto sessions, store.Sessions(key.campaign));
-  int64_t next = 1;
   int64_t unfinished = 0;
   for (const store::Session& session : sessions) {
     key.trial = session.key.trial;
-    if (session.key != key) continue;
-    next = std::max(next, key.trial + 1);
+    if (session.key != key || session.prompt_sha256.empty()) continue;
     if (!session.stop || *session.stop == store::StopReason::kInterrupted) {
       unfinished = std::max(unfinished, key.trial);
     }
   }
-  if (!resume) return next;
   if (unfinished > 0) return unfinished;
   return Fail(ErrorCode::kNotFound,
               fmt::format("campaign '{}' has no unfinished session like this", key.campaign));
+}
+
+// A number from `least` to `most`; unlike CLI::Range it refuses nan.
+CLI::Validator Within(double least, double most) {
+  return {[=](std::string& text) -> std::string {
+            double value = 0;
+            const auto [end, fault] =
+                std::from_chars(text.data(), text.data() + text.size(), value);
+            const bool whole = fault == std::errc() && end == text.data() + text.size();
+            if (whole && value >= least && value <= most) return {};
+            return fmt::format("'{:.40}' is no number from {} to {}", text, least, most);
+          },
+          fmt::format("NUMBER in [{} - {}]", least, most)};
+}
+
+// Plain limits: they refuse nan, inf and what would overflow as nanoseconds.
+constexpr double kMostCount = 1e15;
+constexpr double kMostCostUsd = 1e9;
+constexpr double kMostMinutes = 5'256'000;  // ten years
+
+
+// Eight names make one file name of at most 255 bytes.
+Result<void> CheckName(std::string_view what, const std::string& name, size_t most) {
+  if (name.empty()) return Fail(ErrorCode::kInvalidArgument, fmt::format("the {} is empty", what));
+  if (name.size() > most) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("the {} has {} bytes ('{}...'); at most {} fit", what, name.size(),
+                            name.substr(0, 16), most));
+  }
+  return {};
 }
 
 }  // namespace
@@ -54,18 +75,18 @@ void AddSessionOptions(CLI::App& command, SessionOptions& options) {
   command.add_option("--source", options.source, "What the agent starts from: none, cpu or cuda")
       ->capture_default_str();
   command.add_option("--attempts", options.budget.attempts, "At most so many submissions")
-      ->check(CLI::PositiveNumber);
+      ->check(Within(1, kMostCount));
   command.add_option("--model-calls", options.budget.model_calls, "At most so many model calls")
-      ->check(CLI::PositiveNumber);
+      ->check(Within(1, kMostCount));
   command.add_option("--tokens", options.budget.tokens, "At most so many tokens, in and out")
-      ->check(CLI::PositiveNumber);
+      ->check(Within(1, kMostCount));
   command.add_option("--cost", options.budget.cost_usd, "At most so many US dollars")
-      ->check(CLI::PositiveNumber);
+      ->check(Within(1e-9, kMostCostUsd));
   command
       .add_option_function<double>(
           "--minutes", [&options](double minutes) { options.budget.wall_seconds = minutes * 60; },
           "At most so much time")
-      ->check(CLI::PositiveNumber);
+      ->check(Within(1e-6, kMostMinutes));
   command.add_option("--trial", options.trial, "Number of the trial (default: the next)")
       ->check(CLI::PositiveNumber);
   command.add_flag("--resume", options.resume,
@@ -78,8 +99,12 @@ void AddSessionOptions(CLI::App& command, SessionOptions& options) {
       ->capture_default_str();
 }
 
+Result<void> CheckAgentName(const std::string& name) { return CheckName("agent's name", name, 96); }
+
 Result<SessionSetup> PrepareSession(const SessionOptions& options, const std::string& agent,
                                     const std::string& workflow) {
+  SZARENA_TRY_VOID(CheckName("campaign's name", options.campaign, 64));
+  SZARENA_TRY_VOID(CheckAgentName(agent));
   SessionSetup setup;
   SZARENA_TRY(setup.root, task::FindRoot());
   SZARENA_TRY(setup.task, task::LoadTask(setup.root, options.task));
@@ -124,7 +149,8 @@ Result<SessionSetup> PrepareSession(const SessionOptions& options, const std::st
 Result<store::Store> OpenResults(SessionSetup& setup) {
   SZARENA_TRY(store::Store store, store::Store::Open(setup.results));
   store::SessionKey& key = setup.plan.key;
-  SZARENA_TRY_VOID(NeedCampaign(store, key.campaign));
+  // Single sessions have no plan of which some could be missing.
+  SZARENA_TRY_VOID(store.NeedCampaign({key.campaign, UtcNow(), true, DescribeEnvironment()}));
   if (key.trial == 0) {
     SZARENA_TRY(key.trial, ChooseTrial(store, key, setup.plan.resume));
   }

@@ -48,6 +48,9 @@ struct SessionSetup {
   std::string results;  // the results file's path; its folder exists
 };
 
+// Refuses (kInvalidArgument) a name that is empty or too long for the names of its files.
+Result<void> CheckAgentName(const std::string& name);
+
 Result<SessionSetup> PrepareSession(const SessionOptions& options, const std::string& agent,
                                     const std::string& workflow);
 

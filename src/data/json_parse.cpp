@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -84,6 +85,11 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
 };
 
 Result<std::string> ReadText(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is a folder; a file is expected", path));
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;

@@ -78,6 +78,11 @@ TEST(Json, LinesWithATornTail) {
   EXPECT_NE(bad.error().message.find(":2'"), std::string::npos) << bad.error().message;
   std::remove(path.c_str());
   EXPECT_EQ(ReadJsonLines(path).error().code, ErrorCode::kNotFound);
+  for (const auto& error :
+       {ReadJsonLines(testing::TempDir()).error(), ReadJsonFile(testing::TempDir()).error()}) {
+    EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(error.message.find("is a folder"), std::string::npos) << error.message;
+  }
 }
 
 TEST(Sha256, KnownDigests) {  // FIPS 180-2, appendix B

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -78,6 +79,11 @@ Result<Json> ParseToml(std::string_view text, std::string_view name) {
 }
 
 Result<Json> ReadTomlFile(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is a folder; a file is expected", path));
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <chrono>
+#include <thread>
+
 #include "base/check.h"
 
 namespace szarena::db {
@@ -109,6 +112,24 @@ std::optional<std::string> Statement::OptionalText(int column) const {
   return IsNull(column) ? std::nullopt : std::optional(Text(column));
 }
 
+namespace {
+
+// SQLite does not wait for another process that is switching the same new file to WAL.
+Result<void> UseWal(Database& database) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(kBusyTimeoutMs);
+  for (;;) {
+    SZARENA_TRY(Statement journal, database.Prepare("PRAGMA journal_mode = WAL"));
+    const auto row = journal.Step();
+    if (row) return {};
+    if (row.error().code != ErrorCode::kTimeout || std::chrono::steady_clock::now() >= until) {
+      return tl::unexpected(row.error());
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+}  // namespace
+
 void Database::Closer::operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
 
 Result<Database> Database::Open(const std::string& path, OpenMode mode) {
@@ -131,8 +152,7 @@ Result<Database> Database::Open(const std::string& path, OpenMode mode) {
     return tl::unexpected(Error{readable.error().code, what + ": " + readable.error().message, {}});
   SZARENA_TRY_VOID(database.Execute("PRAGMA foreign_keys = ON"));
   if (mode != OpenMode::kReadOnly) {
-    SZARENA_TRY(Statement journal, database.Prepare("PRAGMA journal_mode = WAL"));
-    SZARENA_TRY([[maybe_unused]] const bool row, journal.Step());
+    SZARENA_TRY_VOID(UseWal(database));
     SZARENA_TRY_VOID(database.Execute("PRAGMA synchronous = NORMAL"));
   }
   return database;

@@ -48,6 +48,12 @@ std::optional<double> Number(std::string_view text) {
   return value;
 }
 
+// Longer than any wait that is followed, and far from overflow.
+milliseconds Milliseconds(double value) {
+  constexpr double kMost = 1e12;
+  return milliseconds(static_cast<int64_t>(std::min(value, kMost)));
+}
+
 }  // namespace
 
 Fault ClassifyServiceError(const ServiceError& error, const std::string& who) {
@@ -95,11 +101,11 @@ Fault ClassifyTransportError(const Error& error) {
 std::optional<milliseconds> RetryAfter(const net::HttpResponse& response,
                                        std::chrono::system_clock::time_point now) {
   if (const std::string* text = response.Find("retry-after-ms")) {
-    if (const auto value = Number(*text)) return milliseconds(static_cast<int64_t>(*value));
+    if (const auto value = Number(*text)) return Milliseconds(*value);
   }
   const std::string* text = response.Find("retry-after");
   if (!text) return std::nullopt;
-  if (const auto value = Number(*text)) return milliseconds(static_cast<int64_t>(*value * 1000));
+  if (const auto value = Number(*text)) return Milliseconds(*value * 1000);
   const auto date = net::ParseHttpDate(*text);
   if (!date) return std::nullopt;
   const auto wait = *date - now;

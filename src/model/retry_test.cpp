@@ -75,6 +75,14 @@ TEST(RetryTest, RetryAfterIsReadInEachForm) {
   EXPECT_FALSE(read("Retry-After", "soon"));
   EXPECT_FALSE(read("Retry-After", "-3"));
   EXPECT_FALSE(read("Other", "3"));
+  // Beyond every integer: a long wait, not a negative one.
+  for (const char* name : {"Retry-After", "retry-after-ms"}) {
+    for (const char* value : {"1e300", "99999999999999999999", "inf"}) {
+      const auto wait = read(name, value);
+      ASSERT_TRUE(wait) << name << value;
+      EXPECT_GT(*wait, std::chrono::hours(24)) << name << value;
+    }
+  }
 }
 
 TEST(RetryTest, AStopEndsAWait) {

@@ -49,8 +49,34 @@ Result<void> Store::AddCampaign(const Campaign& campaign) {
                        campaign.created_at, campaign.complete, campaign.environment.Dump());
 }
 
+Result<void> Store::NeedCampaign(const Campaign& campaign) {
+  return database_.Run("INSERT INTO campaign VALUES (?, ?, ?, ?) ON CONFLICT (name) DO NOTHING",
+                       campaign.name, campaign.created_at, campaign.complete,
+                       campaign.environment.Dump());
+}
+
 Result<void> Store::CompleteCampaign(std::string_view name) {
   return database_.Run("UPDATE campaign SET complete = 1 WHERE name = ?", name);
+}
+
+Result<int64_t> Store::AllotTrial(SessionKey key) {
+  SZARENA_TRY(db::Transaction transaction, db::Transaction::Begin(database_));
+  SZARENA_TRY(db::Statement last,
+              database_.Prepare("SELECT max(trial) FROM session WHERE campaign = ? AND task = ? "
+                                "AND target = ? AND source = ? AND tier = ? AND agent = ? "
+                                "AND workflow = ?"));
+  SZARENA_TRY_VOID(last.Bind(key.campaign, key.task, key.target, key.source, key.tier, key.agent,
+                             key.workflow));
+  SZARENA_TRY([[maybe_unused]] const bool row, last.Step());
+  key.trial = last.OptionalInt(0).value_or(0) + 1;
+  SZARENA_TRY_VOID(database_.Run(
+      "INSERT INTO session (campaign, task, target, source, tier, agent, workflow, trial, "
+      "agent_identity, prompt_sha256, transcript, hidden_seed, started_at) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, '{}', '', '', NULL, ?)",
+      key.campaign, key.task, key.target, key.source, key.tier, key.agent, key.workflow, key.trial,
+      UtcNow()));
+  SZARENA_TRY_VOID(transaction.Commit());
+  return key.trial;
 }
 
 Result<int64_t> Store::BeginSession(const Session& session) {

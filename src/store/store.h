@@ -55,10 +55,15 @@ class Store {
   const std::string& path() const { return database_.path(); }
 
   Result<void> AddCampaign(const Campaign& campaign);
+  // Nothing where it is there already; safe against other processes that do the same.
+  Result<void> NeedCampaign(const Campaign& campaign);
   Result<void> CompleteCampaign(std::string_view name);
   // In order of creation.
   Result<std::vector<Campaign>> Campaigns();
 
+  // Allots the next trial of the cell that `key` names (its trial is not read): its number is kept
+  // free of other processes by a session without a prompt, which BeginSession replaces.
+  Result<int64_t> AllotTrial(SessionKey key);
   // Records the start of a session and returns its id. What an earlier run with the same key left
   // unfinished is removed with its attempts; a finished one is an error (kInvalidArgument).
   Result<int64_t> BeginSession(const Session& session);

@@ -8,7 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <vector>
 
 namespace szarena::store {
 namespace {
@@ -167,6 +169,40 @@ TEST_F(StoreTest, UnfinishedSessionsAreReplacedAndFinishedOnesKept) {
   ASSERT_FALSE(fourth);
   EXPECT_EQ(fourth.error().code, ErrorCode::kInvalidArgument);
   EXPECT_TRUE(store.FindSession(Key())->has_value());
+}
+
+// Processes that begin at once on one new file: one campaign, a trial for each.
+TEST_F(StoreTest, ProcessesShareACampaignAndGetATrialEach) {
+  const std::string path = folder_ + "/shared.sqlite";
+  constexpr int kProcesses = 6;
+  std::vector<pid_t> children;
+  for (int i = 0; i < kProcesses; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      auto store = Store::Open(path);
+      if (!store || !store->NeedCampaign(NewCampaign())) _exit(1);
+      Session session = NewSession();
+      const auto trial = store->AllotTrial(session.key);
+      if (!trial) _exit(2);
+      session.key.trial = *trial;
+      const auto id = store->BeginSession(session);
+      _exit(id && store->EndSession(*id, StopReason::kSubmitted, "", {}) ? 0 : 3);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  Store store = *Store::Open(path);
+  EXPECT_EQ(store.Campaigns()->size(), 1U);
+  std::vector<int64_t> trials;
+  const auto sessions = store.Sessions("c");
+  ASSERT_TRUE(sessions);
+  for (const Session& session : *sessions) trials.push_back(session.key.trial);
+  std::ranges::sort(trials);
+  EXPECT_EQ(trials, (std::vector<int64_t>{1, 2, 3, 4, 5, 6}));
 }
 
 TEST_F(StoreTest, RefusesNewerAndForeignFiles) {

@@ -130,6 +130,24 @@ class WorkflowTest : public testing::Test {
   std::vector<store::Attempt> attempts_;
 };
 
+// What is paid for is acted on: only the next call is refused.
+TEST_F(WorkflowTest, TheAnswerThatUsesUpTheBudgetIsStillHandedIn) {
+  budget_.model_calls = 1;
+  Script({Chat("SINGLE", {Answer("speed=3")})});
+  EXPECT_EQ(End("single-shot"), StopReason::kSubmitted);
+  ASSERT_EQ(attempts_.size(), 1U);
+  EXPECT_EQ(attempts_[0].verdict.candidate_sha256, "speed=3\n");
+}
+
+TEST_F(WorkflowTest, TheCallsOfTheLastAnswerAreRunThenTheBudgetEndsIt) {
+  budget_.model_calls = 2;
+  Script({Chat("ITERATIVE", {Write("speed=2"), Submit(false), Write("speed=3")})});
+  EXPECT_EQ(End("iterative"), StopReason::kBudget);
+  EXPECT_EQ(attempts_.size(), 1U);
+  EXPECT_EQ(Stored().usage.model_calls, 2);
+  EXPECT_THAT(Detail(), HasSubstr("model calls (2)"));
+}
+
 TEST_F(WorkflowTest, SingleShotHandsInTheOneAnswer) {
   Script({Chat("SINGLE", {Answer("speed=3")})});
   EXPECT_EQ(End("single-shot"), StopReason::kSubmitted);
