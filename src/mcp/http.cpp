@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <optional>
 
 #include "base/check.h"
@@ -85,6 +86,10 @@ std::string HeaderFault(const Incoming& request, const Json& message) {
   if (version != nullptr && HeaderOf(request, kVersionHeader) != *version) {
     return fmt::format("header {} differs from the version in the body", kVersionHeader);
   }
+  if (version == nullptr && HeaderOf(request, kVersionHeader) != kModernVersion) {
+    return fmt::format("header {} is '{}', a version that is not spoken here", kVersionHeader,
+                       HeaderOf(request, kVersionHeader));
+  }
   const std::string* method = text({"method"});
   if (method == nullptr) return "";  // refused as a message
   if (HeaderOf(request, "Mcp-Method") != *method) {
@@ -112,6 +117,20 @@ bool SameSecret(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
+bool SameWord(std::string_view a, std::string_view b) {
+  return std::ranges::equal(
+      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+// "TOKEN" out of "Bearer TOKEN" (RFC 9110, 11.1: the scheme's case does not matter); else "".
+std::string_view BearerToken(std::string_view authorization) {
+  const size_t space = authorization.find(' ');
+  if (space == std::string_view::npos || !SameWord(authorization.substr(0, space), "bearer")) {
+    return "";
+  }
+  return Trimmed(authorization.substr(space));
+}
+
 // "host" out of "host:port" or "[::1]:port".
 std::string_view HostOf(std::string_view authority) {
   if (authority.starts_with('[')) return authority.substr(0, authority.find(']') + 1);
@@ -136,7 +155,10 @@ HttpEndpoint::HttpEndpoint(Server& server, net::Listener listener, HttpOptions o
       options_(std::move(options)),
       http_(std::make_unique<net::HttpServer>(
           std::move(listener),
-          [this](const Incoming& request, net::Reply& reply) { Handle(request, reply); })) {}
+          [this](const Incoming& request, net::Reply& reply) { Handle(request, reply); },
+          net::HttpServerOptions{.gate = [this](const Incoming& request, net::Reply& reply) {
+            return MayAsk(request, reply);
+          }})) {}
 
 HttpEndpoint::~HttpEndpoint() {
   closing_.request_stop();
@@ -164,7 +186,7 @@ bool HttpEndpoint::MayAsk(const Incoming& request, net::Reply& reply) const {
     }
   }
   if (!options_.token.empty() &&
-      !SameSecret(HeaderOf(request, "Authorization"), "Bearer " + options_.token)) {
+      !SameSecret(BearerToken(HeaderOf(request, "Authorization")), options_.token)) {
     HeaderList headers = kJson;
     headers.emplace_back("WWW-Authenticate", "Bearer");
     reply.Send(401, headers,
@@ -184,7 +206,6 @@ std::shared_ptr<Peer> HttpEndpoint::Find(const std::string& id) {
 }
 
 void HttpEndpoint::Handle(const Incoming& request, net::Reply& reply) {
-  if (!MayAsk(request, reply)) return;
   if (request.target.substr(0, request.target.find('?')) != options_.path) {
     reply.Send(404, {{"Content-Type", "text/plain"}},
                fmt::format("nothing here; the MCP endpoint is {}\n", options_.path));
@@ -223,6 +244,10 @@ void HttpEndpoint::Post(const Incoming& request, net::Reply& reply) {
   if (!accepts("application/json") && !events) {
     return SendError(reply, 406, kInvalidRequest,
                      "header Accept must list application/json and text/event-stream");
+  }
+  const std::string_view type = HeaderOf(request, "Content-Type");
+  if (!SameWord(Trimmed(type.substr(0, type.find(';'))), "application/json")) {
+    return SendError(reply, 415, kInvalidRequest, "header Content-Type must be application/json");
   }
   const auto parsed = data::ParseJson(request.body, "body");
   if (!parsed) {

@@ -367,6 +367,12 @@ TEST_F(HttpTest, OnlyFriendsMayAsk) {
   EXPECT_EQ(Send(kInitialize, {{"Host", "evil.example:80"}}).status, 403);
   EXPECT_EQ(Send(kInitialize, {{"Origin", "http://localhost:3000"}}).status, 200);
   EXPECT_EQ(Send(kInitialize, {{"Accept", "text/html"}}).status, 406);
+  EXPECT_EQ(Send(kInitialize, {{"Authorization", "Basic 0123456789abcdef"}}).status, 401);
+  EXPECT_EQ(Send(kInitialize,
+                 {{"Authorization", "bearer 0123456789abcdef"}, {"Content-Type", "text/plain"}})
+                .status,
+            415);
+  EXPECT_EQ(Send("{", {{"Content-Type", "Application/JSON; charset=utf-8"}}).status, 400);
   EXPECT_EQ(Send("{").status, 400);
   url_ += "/other";
   EXPECT_EQ(Send(kInitialize).status, 404);
@@ -390,6 +396,9 @@ TEST_F(HttpTest, HeadersMustSayWhatTheBodySays) {
     EXPECT_EQ(response.status, 400) << value;
     EXPECT_THAT(response.body, HasSubstr("-32020")) << value;
   }
+  const auto unknown = Send(kList, {{"MCP-Protocol-Version", "1999-01-01"}});
+  EXPECT_EQ(unknown.status, 400);
+  EXPECT_THAT(unknown.body, HasSubstr("MCP-Protocol-Version is '1999-01-01'"));
   for (size_t missing = 0; missing < right.size(); ++missing) {
     auto headers = right;
     headers.erase(headers.begin() + static_cast<std::ptrdiff_t>(missing));
@@ -420,6 +429,7 @@ TEST_F(HttpTest, ProgressMakesAStreamAndLeavingCancels) {
   request.url = url_;
   request.headers = headers("wait");
   request.headers.push_back({"Authorization", "Bearer 0123456789abcdef"});
+  request.headers.push_back({"Content-Type", "application/json"});
   request.body = named("wait");
   net::CurlClient client;
   const auto left = client.Send(request, [](int, std::string_view) { return false; });

@@ -30,7 +30,7 @@ call() {
   exec 3<>/dev/tcp/127.0.0.1/7001
   meta='"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}'
   body='{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "'$1'", "arguments": '$2', '$meta'}}'
-  printf 'POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: %s\r\nAccept: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s' "$1" "${#body}" "$body" >&3
+  printf 'POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: %s\r\nAccept: application/json\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s' "$1" "${#body}" "$body" >&3
   cat <&3
   exec 3>&-
 }

@@ -36,9 +36,12 @@ class SocketStream : public httplib::Stream {
   SocketStream(int fd, milliseconds timeout, const std::atomic<bool>& stopping)
       : fd_(fd), timeout_(timeout), stopping_(stopping) {}
 
+  // From now on nothing is waited for longer than until then.
+  void SetDeadline(Clock::time_point deadline) { deadline_ = deadline; }
+
   // Waits for a request (or its next part).
   bool Wait(short events) const {
-    const auto deadline = Clock::now() + timeout_;
+    const auto deadline = std::min(deadline_, Clock::now() + timeout_);
     while (!stopping_ && Clock::now() < deadline) {
       pollfd entry = {fd_, events, 0};
       const int ready = poll(&entry, 1, static_cast<int>(kSlice.count()));
@@ -73,8 +76,21 @@ class SocketStream : public httplib::Stream {
  private:
   int fd_;
   milliseconds timeout_;
+  Clock::time_point deadline_ = Clock::time_point::max();
   const std::atomic<bool>& stopping_;
 };
+
+// Lets the client read an answer that came before it had sent everything: a connection closed with
+// bytes unread is reset.
+void Drain(int fd) {
+  shutdown(fd, SHUT_WR);
+  const auto deadline = Clock::now() + milliseconds(500);
+  char ignored[16384];
+  while (Clock::now() < deadline) {
+    pollfd entry = {fd, POLLIN, 0};
+    if (poll(&entry, 1, 50) > 0 && recv(fd, ignored, sizeof ignored, MSG_DONTWAIT) <= 0) return;
+  }
+}
 
 }  // namespace
 
@@ -152,6 +168,9 @@ class HttpServer::Impl : public httplib::Server {
     };
     Get(".*", serve).Post(".*", serve).Put(".*", serve).Delete(".*", serve).Options(".*", serve);
     Patch(".*", serve);
+    set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+      return Enter(request, response) ? HandlerResponse::Unhandled : HandlerResponse::Handled;
+    });
     acceptor_ = std::thread([this] { Accept(); });
   }
   ~Impl() override {
@@ -165,9 +184,18 @@ class HttpServer::Impl : public httplib::Server {
 
  private:
   struct Connection {
+    os::UniqueFd fd;
     std::thread thread;
+    std::atomic<bool> admitted = false;  // a request was let in
     std::atomic<bool> ended = false;
   };
+  // What a connection's thread is doing, for the callbacks of httplib.
+  struct Talk {
+    Connection& connection;
+    SocketStream& stream;
+    bool entered = false;  // the request was let in
+  };
+  static inline thread_local Talk* talk_ = nullptr;
 
   void Accept() {
     while (!stopping_) {
@@ -179,30 +207,86 @@ class HttpServer::Impl : public httplib::Server {
       pollfd entry = {listener_.fd.get(), POLLIN, 0};
       if (poll(&entry, 1, static_cast<int>(kSlice.count())) <= 0) continue;
       if (connections_.size() >= options_.max_connections) {
-        std::this_thread::sleep_for(kSlice);
+        if (!EndOneThatOnlyWaits()) std::this_thread::sleep_for(kSlice);
         continue;
       }
       os::UniqueFd fd(accept4(listener_.fd.get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (!fd) continue;
       Connection& connection = connections_.emplace_back();
-      connection.thread = std::thread([this, &connection, fd = std::move(fd)] {
-        Converse(fd.get());
-        shutdown(fd.get(), SHUT_RDWR);
+      connection.fd = std::move(fd);
+      connection.thread = std::thread([this, &connection] {
+        Converse(connection);
+        shutdown(connection.fd.get(), SHUT_RDWR);
         connection.ended = true;
       });
     }
   }
 
-  void Converse(int fd) {
-    SocketStream stream(fd, options_.idle_timeout, stopping_);
+  // Makes room: whoever has sent nothing that was let in has no claim to a place.
+  bool EndOneThatOnlyWaits() {
+    const auto oldest = std::ranges::find_if(
+        connections_, [](const Connection& one) { return !one.admitted && !one.ended; });
+    if (oldest == connections_.end()) return false;
+    shutdown(oldest->fd.get(), SHUT_RDWR);
+    oldest->thread.join();
+    connections_.erase(oldest);
+    return true;
+  }
+
+  void Converse(Connection& connection) {
+    SocketStream stream(connection.fd.get(), options_.idle_timeout, stopping_);
+    stream.SetDeadline(Clock::now() + options_.head_timeout);
+    Talk talk{connection, stream};
+    talk_ = &talk;
     for (bool closed = false; !closed && stream.Wait(POLLIN);) {
+      stream.SetDeadline(Clock::now() + options_.head_timeout);
+      talk.entered = false;
       if (!process_request(stream, false, closed, nullptr)) return;
+      if (!talk.entered) return Drain(connection.fd.get());  // refused, or no whole request
+      stream.SetDeadline(Clock::time_point::max());
     }
   }
 
-  void Serve(const httplib::Request& request, httplib::Response& response) {
-    Incoming incoming{request.method, request.target, {}, request.body};
+  static Incoming Headers(const httplib::Request& request) {
+    Incoming incoming{request.method, request.target, {}, ""};
     for (const auto& [name, value] : request.headers) incoming.headers.emplace_back(name, value);
+    return incoming;
+  }
+
+  static void SetHeaders(const Reply::State& state, httplib::Response& response,
+                         std::string& type) {
+    response.status = state.status;
+    for (const auto& [name, value] : state.headers) {
+      if (SameName(name, "Content-Type")) {
+        type = value;
+      } else {
+        response.set_header(name, value);
+      }
+    }
+  }
+
+  // The gate; false: it has refused.
+  bool Enter(const httplib::Request& request, httplib::Response& response) {
+    if (options_.gate) {
+      const auto state = std::make_shared<Reply::State>();
+      Reply reply(state);
+      if (!options_.gate(Headers(request), reply)) {
+        std::string type = "text/plain";
+        SetHeaders(*state, response, type);
+        response.set_header("Connection", "close");
+        if (!state->body.empty()) response.set_content(state->body, type);
+        return false;
+      }
+    }
+    talk_->entered = true;
+    talk_->connection.admitted = true;
+    talk_->stream.SetDeadline(Clock::time_point::max());
+    return true;
+  }
+
+  void Serve(const httplib::Request& request, httplib::Response& response) {
+    Incoming incoming = Headers(request);
+    incoming.body = request.body;
     auto state = std::make_shared<Reply::State>();
     auto thread = std::make_shared<std::thread>([this, state, incoming = std::move(incoming)] {
       Reply reply(state);
@@ -224,15 +308,8 @@ class HttpServer::Impl : public httplib::Server {
                                                            kSlice, *state->stream_at - Clock::now())
                                                      : Clock::duration(kSlice));
     }
-    response.status = state->status;
     std::string type = "text/plain";
-    for (const auto& [name, value] : state->headers) {
-      if (SameName(name, "Content-Type")) {
-        type = value;
-      } else {
-        response.set_header(name, value);
-      }
-    }
+    SetHeaders(*state, response, type);
     if (!state->streaming) {
       if (!state->body.empty()) response.set_content(state->body, type);
       lock.unlock();

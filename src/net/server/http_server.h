@@ -54,9 +54,17 @@ class Reply {
 };
 
 struct HttpServerOptions {
-  size_t max_connections = 64;       // more wait for their turn
-  size_t max_body_bytes = 16 << 20;  // of a request
-  std::chrono::seconds idle_timeout{60};
+  // One more takes the place of the connection that has waited longest without a request that the
+  // gate let in; where there is none, it waits for its turn.
+  size_t max_connections = 64;
+  size_t max_body_bytes = 16 << 20;       // of a request
+  std::chrono::seconds idle_timeout{60};  // between requests, and between the parts of a body
+  // Within this from its first byte (of the first request: from the connection's begin) a request's
+  // headers must be there.
+  std::chrono::milliseconds head_timeout{10000};
+  // Called with the headers alone, before anything of the body is read. False: it has answered, and
+  // the connection ends. None: every request is let in.
+  std::function<bool(const Incoming&, Reply&)> gate;
   // Written to an open stream that has been silent for so long; empty: nothing.
   std::string heartbeat = ": keep-alive\n\n";
   std::chrono::seconds heartbeat_interval{10};

@@ -158,6 +158,59 @@ TEST(HttpServer, RefusesWhatIsTooLong) {
   EXPECT_FALSE(called);
 }
 
+// Names a secret, or is refused.
+bool KnowsTheSecret(const Incoming& request, Reply& reply) {
+  if (const std::string* secret = request.Find("X-Name"); secret != nullptr && *secret == "value") {
+    return true;
+  }
+  reply.Send(401, {}, "who are you?");
+  return false;
+}
+
+TEST(HttpServer, TheGateAnswersBeforeTheBodyHasCome) {
+  HttpServer server(
+      *ListenTcp("127.0.0.1", 0),
+      [](const Incoming& request, Reply& reply) { reply.Send(200, {}, request.body); },
+      {.gate = KnowsTheSecret});
+  const os::UniqueFd stranger = ConnectTcp(server.port());
+  Send(stranger, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n");
+  const std::string refused = ReadUntil(stranger, "\n\n\n");  // until the connection ends
+  EXPECT_THAT(refused, HasSubstr("HTTP/1.1 401"));
+  EXPECT_THAT(refused, HasSubstr("who are you?"));
+  const os::UniqueFd friendly = ConnectTcp(server.port());
+  Send(friendly, Post("/", "let in"));
+  EXPECT_THAT(ReadUntil(friendly, "let in"), HasSubstr("HTTP/1.1 200"));
+}
+
+TEST(HttpServer, WhoSendsNothingWholeTakesNobodysPlace) {
+  HttpServer server(*ListenTcp("127.0.0.1", 0),
+                    [](const Incoming&, Reply& reply) { reply.Send(200, {}, "served"); },
+                    {.max_connections = 4, .gate = KnowsTheSecret});
+  std::vector<os::UniqueFd> flood;
+  for (int i = 0; i < 12; ++i) {
+    flood.push_back(ConnectTcp(server.port()));
+    if (i % 2 == 0) Send(flood.back(), "POST / HTTP/1.1\r\nHost: x\r\nX-Na");
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const os::UniqueFd fd = ConnectTcp(server.port());
+  Send(fd, Post("/", ""));
+  EXPECT_THAT(ReadUntil(fd, "served"), HasSubstr("200"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
+}
+
+TEST(HttpServer, HeadersMustComeInTime) {
+  HttpServer server(*ListenTcp("127.0.0.1", 0),
+                    [](const Incoming&, Reply& reply) { reply.Send(200, {}, "served"); },
+                    {.head_timeout = std::chrono::milliseconds(300)});
+  const auto begin = std::chrono::steady_clock::now();
+  const os::UniqueFd silent = ConnectTcp(server.port());
+  const os::UniqueFd half = ConnectTcp(server.port());
+  Send(half, "POST / HTTP/1.1\r\nHost");
+  EXPECT_EQ(ReadUntil(silent, "\n"), "");  // ended
+  ReadUntil(half, "\n\n\n");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
+}
+
 TEST(HttpServer, AHandlerWithoutAnAnswerIsAnError) {
   HttpServer server(*ListenTcp("127.0.0.1", 0), [](const Incoming&, Reply&) {});
   const os::UniqueFd fd = ConnectTcp(server.port());
@@ -166,6 +219,8 @@ TEST(HttpServer, AHandlerWithoutAnAnswerIsAnError) {
 }
 
 TEST(Listener, NamesWhatIsWrong) {
+  EXPECT_EQ(ListenTcp("127.0.0.1", 99999).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(ListenTcp("127.0.0.1", -1).error().message, HasSubstr("-1 is no port"));
   EXPECT_THAT(ListenTcp("nowhere", 0).error().message, HasSubstr("is no address"));
   EXPECT_THAT(ListenUnix("/tmp/" + std::string(200, 'x')).error().message, HasSubstr("longer"));
   EXPECT_FALSE(ListenUnix("/no/such/folder/socket"));

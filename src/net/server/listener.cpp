@@ -20,6 +20,10 @@ constexpr int kBacklog = 64;
 }  // namespace
 
 Result<Listener> ListenTcp(const std::string& address, int port) {
+  if (port < 0 || port > 65535) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} is no port; expected 0 (a free one) to 65535", port));
+  }
   sockaddr_storage storage = {};
   socklen_t size = 0;
   auto* v4 = reinterpret_cast<sockaddr_in*>(&storage);
