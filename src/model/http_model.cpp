@@ -118,6 +118,48 @@ std::string HttpModel::Redact(std::string text) const {
   return text;
 }
 
+Json HttpModel::Redact(const Json& json) const {
+  if (json.is_string()) return Redact(*json.string());
+  if (json.is_array()) {
+    Json out = Json::MakeArray();
+    for (const Json& item : json.items()) out.Append(Redact(item));
+    return out;
+  }
+  if (!json.is_object()) return json;
+  Json out = Json::MakeObject();
+  for (const data::JsonMember& member : json.members()) {
+    out.Set(Redact(member.key), Redact(member.value));
+  }
+  return out;
+}
+
+// The whole answer, put together from its pieces, so that a key split over several is found.
+Reply HttpModel::Redact(Reply reply) const {
+  Message& message = reply.message;
+  bool found = false;
+  const auto clean = [&](std::string& text) {
+    std::string out = Redact(text);
+    found |= out != text;
+    text = std::move(out);
+  };
+  clean(message.text);
+  for (ToolCall& call : message.calls) {
+    clean(call.id);
+    clean(call.name);
+    clean(call.fault);
+    Json arguments = Redact(call.arguments);
+    found |= arguments != call.arguments;
+    call.arguments = std::move(arguments);
+  }
+  Json raw = Redact(message.raw);
+  // Its parts hold what only together is a key: made anew from text and calls.
+  if (found && raw == message.raw) raw = nullptr;
+  message.raw = std::move(raw);
+  reply.model_version = Redact(std::move(reply.model_version));
+  reply.request_id = Redact(std::move(reply.request_id));
+  return reply;
+}
+
 Error HttpModel::Redact(Error error) const {
   error.message = Redact(std::move(error.message));
   for (std::string& line : error.context) line = Redact(std::move(line));
@@ -188,6 +230,7 @@ Result<Reply> HttpModel::Complete(const Request& request, const CallHooks& hooks
   for (int attempt = 1;; ++attempt) {
     Outcome outcome = Try(body, hooks);
     if (outcome.reply) {
+      outcome.reply = Redact(std::move(*outcome.reply));
       if (config_.price) outcome.reply->cost_usd = CostUsd(*config_.price, outcome.reply->usage);
       return std::move(*outcome.reply);
     }

@@ -55,6 +55,8 @@ class HttpModel : public Model {
   Outcome Try(const std::string& body, const CallHooks& hooks);
   std::string Redact(std::string text) const;
   Error Redact(Error error) const;
+  data::Json Redact(const data::Json& json) const;
+  Reply Redact(Reply reply) const;
 
   HttpModelConfig config_;
   const Wire& wire_;

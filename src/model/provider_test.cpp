@@ -138,6 +138,19 @@ TEST_P(ProviderTest, AConversationWithCallsAndSealedReasoning) {
   EXPECT_THAT(sent, HasSubstr(goes_back.at(GetParam().protocol)));
 }
 
+// In text, in tool arguments and in the service's own form; streamed, it comes in pieces.
+TEST_P(ProviderTest, AKeyThatAnAnswerRepeatsIsTakenOut) {
+  Start(R"([{"turns": [{"text": "the key is sk-test-0123456789abcdef, yes", "calls": [
+      {"name": "write_file", "arguments": {"path": "a", "text": "sk-test-0123456789abcdef"}}]}]}])");
+  HttpModel model = Model();
+  const auto reply = model.Complete(Ask("go"), Hooks());
+  ASSERT_TRUE(reply) << reply.error().ToString();
+  EXPECT_EQ(reply->message.text, "the key is [key], yes");
+  ASSERT_EQ(reply->message.calls.size(), 1U);
+  EXPECT_EQ(*reply->message.calls[0].arguments.Find("text")->string(), "[key]");
+  EXPECT_EQ(MessageToJson(reply->message).Dump().find(kKey), std::string::npos);
+}
+
 TEST_P(ProviderTest, LimitsOverloadAndBrokenAnswersAreAskedAgain) {
   Start(R"([{"turns": [{"text": "at last, a long enough text to be cut", "faults": [
     {"status": 429, "retry_after": "3"}, {"status": 503}, {"cut_after": 150}, {"garbage": true}]}]}])");
