@@ -72,6 +72,24 @@ TEST_F(ToolTest, ASessionGoesOnFromCallToCall) {
   EXPECT_EQ(*transcript->Last("stop")->Find("reason")->string(), "submitted");
 }
 
+TEST_F(ToolTest, AnotherSessionsTaskAndOtherFoldersAreRefused) {
+  ASSERT_EQ(Tool({"write_file", "path=a.cpp", "text=x", "--task", "quantize"}).status.code, 0);
+  const auto other = Tool({"write_file", "path=a.cpp", "text=y", "--task", "szp"});
+  EXPECT_EQ(other.status.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("has --task quantize, not szp"));
+  EXPECT_EQ(Tool({"list_files", "--tier", "expert"}).status.code, 2);
+  EXPECT_EQ(Tool({"read_file", "path=a.cpp", "--task", "quantize"}).out, "x\n");
+  std::filesystem::create_directory(Path("mine"));
+  std::ofstream(Path("mine/notes.txt")) << "notes";
+  const auto none =
+      RunProgram({"tool", "list_files", "--task", "quantize", "--session", Path("mine")});
+  EXPECT_EQ(none.status.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("is no session and not empty"));
+  for (const auto& entry : std::filesystem::directory_iterator(Path("mine"))) {
+    EXPECT_EQ(entry.path().filename(), "notes.txt");
+  }
+}
+
 TEST_F(ToolTest, AKilledSessionTakesItsProgramWithIt) {
   const std::string mark = "987654" + std::to_string(getpid());  // of the process
   auto process = os::Process::Start(

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "app/commands.h"
@@ -32,6 +34,7 @@ struct Options {
   std::string folder;
   std::string arguments;           // a JSON object, or "-": from standard input
   std::vector<std::string> pairs;  // key=value
+  std::vector<std::string> named;  // options of the session that were given
   bool as_json = false;
 };
 
@@ -56,6 +59,37 @@ Result<void> Read(const std::string& path, SessionOptions& options) {
   options.timed_runs = static_cast<int>(runs);
   SZARENA_TRY(options.budget.attempts, reader.OptionalInt("attempts"));
   return {};
+}
+
+// What the caller said of the session must be what it is.
+Result<void> MustAgree(const std::string& folder, const SessionOptions& given,
+                       const SessionOptions& stored, const std::vector<std::string>& named) {
+  const std::tuple<const char*, std::string, std::string> members[] = {
+      {"--task", given.task, stored.task},
+      {"--target", given.target, stored.target},
+      {"--tier", given.tier, stored.tier},
+      {"--source", given.source, stored.source}};
+  for (const auto& [name, asked, is] : members) {
+    if (asked == is || std::ranges::find(named, name) == named.end()) continue;
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("the session in '{}' has {} {}, not {}; leave the option out, or begin "
+                            "another session in another folder",
+                            folder, name, is, asked));
+  }
+  return {};
+}
+
+// A new session begins in a folder of its own.
+Result<void> MustBeFree(const std::string& folder) {
+  std::error_code fault;
+  if (!std::filesystem::exists(folder, fault) && !fault) return {};
+  const bool empty = std::filesystem::is_directory(folder, fault) &&
+                     std::filesystem::is_empty(folder, fault) && !fault;
+  if (empty) return {};
+  return Fail(ErrorCode::kInvalidArgument,
+              fmt::format("'{}' is no session and not empty; name a session's folder, or a new or "
+                          "empty one",
+                          folder));
 }
 
 // "final=true" as its tool's schema wants it: text where it says string, else JSON.
@@ -120,12 +154,15 @@ Result<ExitCode> RunTool(Options options) {
   std::error_code ignored;
   const bool old = std::filesystem::exists(file, ignored);
   if (old) {
+    const SessionOptions given = options.session;
     SZARENA_TRY_VOID(Read(file, options.session));
+    SZARENA_TRY_VOID(MustAgree(options.folder, given, options.session, options.named));
   } else if (options.session.task.empty()) {
     return Fail(
         ErrorCode::kInvalidArgument,
         fmt::format("there is no session in '{}': its first call needs --task", options.folder));
   }
+  if (!old) SZARENA_TRY_VOID(MustBeFree(options.folder));
   if (agent::FindTool(options.tool) == nullptr && options.tool != "close_session") {
     std::string names;
     for (const agent::Tool& tool : agent::AllTools()) names += std::string(tool.name) + ", ";
@@ -170,7 +207,12 @@ void AddTool(CLI::App& app, Action& action) {
   }
   command->get_option("--task")->required(false);
   command->add_flag("--json", options->as_json, "Print the structured result");
-  command->callback([&action, options] { action = [options] { return RunTool(*options); }; });
+  command->callback([&action, options, command] {
+    for (const char* name : {"--task", "--target", "--tier", "--source"}) {
+      if (command->count(name) > 0) options->named.emplace_back(name);
+    }
+    action = [options] { return RunTool(*options); };
+  });
 }
 
 }  // namespace szarena::app
