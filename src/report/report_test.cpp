@@ -232,6 +232,7 @@ TEST(Text, Escapes) {
   EXPECT_EQ(EscapeHtml("a<b>&\"'\x01"), "a&lt;b&gt;&amp;&quot;&#39;\xEF\xBF\xBD");
   EXPECT_EQ(EscapeLatex("50%_$×\\"), "50\\%\\_\\$$\\times$\\textbackslash{}");
   EXPECT_EQ(EscapeCsv("a,\"b\""), "\"a,\"\"b\"\"\"");
+  EXPECT_EQ(EscapeCsv("a\x1b[31m\x7f\rb"), "a\\x1b[31m\\x7f\\x0db");
   EXPECT_EQ(EscapeCsv("=1+1"), "'=1+1");
   EXPECT_EQ(EscapeCsv("-1.5e-3"), "-1.5e-3");
   EXPECT_EQ(EscapeMarkdown("a|b"), "a\\|b");

@@ -116,7 +116,12 @@ std::string EscapeMarkdown(std::string_view text) {
 }
 
 std::string EscapeCsv(std::string_view text) {
-  std::string body(text);
+  std::string body;
+  for (const char c : text) {  // no control characters for whoever prints the file
+    const bool control =
+        (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7F;
+    body += control ? fmt::format("\\x{:02x}", static_cast<unsigned char>(c)) : std::string(1, c);
+  }
   const bool formula =
       !body.empty() && std::string_view("=+-@\t").find(body.front()) != std::string_view::npos;
   const bool number =

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "base/exit_code.h"
 #include "model/testing/standin.h"
@@ -32,8 +33,16 @@ void Print(const szarena::model::standin::Seen& seen) {
 
 int main(int argc, char** argv) {
   using namespace szarena;  // NOLINT(google-build-using-namespace)
+  constexpr std::string_view kUsage =
+      "usage: szarena-standin SCRIPT [PORT]\nServes a script as a model, prints its address, and "
+      "ends "
+      "with its standard input.\n";
+  if (argc == 2 && (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h")) {
+    fmt::print("{}", kUsage);
+    return 0;
+  }
   if (argc < 2 || argc > 3) {
-    fmt::print(stderr, "usage: szarena-standin SCRIPT [PORT]\n");
+    fmt::print(stderr, "{}", kUsage);
     return static_cast<int>(ExitCode::kBadUsage);
   }
   auto script = model::standin::ReadScript(argv[1]);
