@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "app/commands.h"
+#include "term/printable.h"
 
 namespace szarena::app {
 
@@ -40,7 +41,7 @@ int RunCli(int argc, const char* const* argv) {
   }
   const Result<ExitCode> result = action();
   if (result) return static_cast<int>(*result);
-  std::fprintf(stderr, "szarena: %s\n", result.error().ToString().c_str());
+  std::fprintf(stderr, "szarena: %s\n", term::Printable(result.error().ToString()).c_str());
   return static_cast<int>(ExitCodeFor(result.error().code));
 }
 

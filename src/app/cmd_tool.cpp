@@ -21,6 +21,7 @@
 #include "app/stop_signals.h"
 #include "base/atomic_file.h"
 #include "data/json_reader.h"
+#include "term/printable.h"
 #include "term/style.h"
 
 namespace szarena::app {
@@ -184,7 +185,7 @@ Result<ExitCode> RunTool(Options options) {
   if (!outcome && !agent.result) return tl::unexpected(outcome.error());
   if (!agent.result) return ExitCode::kDone;  // closed
   const agent::ToolResult& result = *agent.result;
-  fmt::print("{}{}", options.as_json ? result.content.Dump(2) : result.text,
+  fmt::print("{}{}", options.as_json ? result.content.Dump(2) : term::Printable(result.text),
              !options.as_json && result.text.ends_with('\n') ? "" : "\n");
   return result.ok ? ExitCode::kDone : ExitCode::kCandidateFailed;
 }

@@ -15,6 +15,7 @@
 #include "app/stop_signals.h"
 #include "base/atomic_file.h"
 #include "report/transcript.h"
+#include "term/printable.h"
 #include "term/style.h"
 
 namespace szarena::app {
@@ -32,7 +33,8 @@ Result<ExitCode> Show(const ShowOptions& options) {
     fmt::print(stderr, "szarena: the last line of '{}' is torn and left out\n", options.transcript);
   }
   if (options.html.empty()) {
-    fmt::print("{}", report::TranscriptText(transcript.records, {.lines = options.lines}));
+    const std::string text = report::TranscriptText(transcript.records, {.lines = options.lines});
+    fmt::print("{}", term::Printable(text));
     return ExitCode::kDone;
   }
   SZARENA_TRY_VOID(WriteFileAtomically(options.html, report::TranscriptHtml(transcript.records)));
@@ -79,8 +81,9 @@ ExitCode Compare(const agent::Replay& replay, const std::vector<store::Attempt>&
                                 {"same_files", same_files},
                                 {"speed_now", speed > 0 ? data::Json(speed) : data::Json()}}));
     if (as_json) continue;
-    fmt::print("{:>3} {:24} {:16} {:16}{}{}\n", then.number, then.label, then.stage, stage,
-               less ? " LESS THAN THEN" : "", same_files ? "" : " (other files than recorded)");
+    fmt::print("{:>3} {:24} {:16} {:16}{}{}\n", then.number, term::Printable(then.label),
+               term::Printable(then.stage), stage, less ? " LESS THAN THEN" : "",
+               same_files ? "" : " (other files than recorded)");
   }
   if (as_json) {
     fmt::print("{}\n", data::Json::Of({{"transcript", replay.path},

@@ -9,6 +9,7 @@
 #include "app/judging.h"
 #include "app/session_setup.h"
 #include "data/sha256.h"
+#include "term/printable.h"
 
 namespace szarena::app {
 namespace {
@@ -85,11 +86,11 @@ Result<agent::SessionOutcome> RunAgent(const SessionSetup& setup, agent::Agent& 
 
   agent::SessionObserver observer;
   observer.on_call = [&](std::string_view tool) {
-    doing = tool;
+    doing = term::Printable(tool);
     progress.Show(fmt::format("  {} {} ...", done + 1, doing));
   };
   observer.on_attempt = [&](const store::Attempt& attempt) {
-    progress.Line(AttemptLine(attempt, options.steps));
+    progress.Line(term::Printable(AttemptLine(attempt, options.steps)));
     ++done;
   };
   progress.Line(plan.key.Title());

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "term/progress.h"
+#include "term/printable.h"
 #include "term/style.h"
 #include "term/table.h"
 
@@ -47,6 +48,13 @@ TEST(Progress, MovesOnlyOnATerminal) {
   EXPECT_EQ(Written(false), "done\n");
   EXPECT_EQ(Written(true),
             "\r\x1b[2Kstep 1\r\x1b[2Kdone\n\r\x1b[2K" + std::string(100, 'x') + "\r\x1b[2K");
+}
+
+TEST(Printable, NothingSteersTheTerminal) {
+  EXPECT_EQ(Printable("a\tb\n\u00e4\u4e2d\U0001F600"), "a\tb\n\u00e4\u4e2d\U0001F600");
+  EXPECT_EQ(Printable("\x1b[2J\r\x7f"), "\\u{1b}[2J\\u{d}\\u{7f}");
+  EXPECT_EQ(Printable("\u009b" "1m\u202e\u2066"), "\\u{9b}1m\\u{202e}\\u{2066}");
+  EXPECT_EQ(Printable("\x9b\xff\xe2\x80"), "\\u{9b}\\u{ff}\\u{e2}\\u{80}");
 }
 
 }  // namespace
