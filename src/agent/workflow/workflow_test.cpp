@@ -190,7 +190,7 @@ TEST_F(WorkflowTest, EachBudgetEndsIt) {
       {{.model_calls = 7}, "model calls (7)"},
       {{.tokens = 500}, "tokens (600 of 500)"},
       {{.cost_usd = 0.006}, "cost (0.0070 of 0.0060 USD)"},
-      {{.wall_seconds = 0.05}, "wall time"},
+      {{.wall_seconds = 0.005}, "wall time"},
   };
   for (const auto& [budget, text] : cases) {
     fs::remove(folder_ + "/results.sqlite");
