@@ -205,6 +205,7 @@ Result<RunReport> CerebrasPlatform::Run(CallKind kind, std::vector<Call>& calls,
   }
   target::cerebras::RunLimits limits;
   limits.threads = threads_;
+  limits.at_once = threads_;  // machines are small: one a thread needs no waiting between threads
   SZARENA_TRY(const std::vector<LaunchResult> results,
               target::cerebras::RunLaunches(sandbox_, images_, launches, limits));
   if (results.size() > 2 * calls.size() && results.back().answer.state == CallState::kDone) {

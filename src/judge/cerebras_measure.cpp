@@ -198,6 +198,7 @@ Result<std::vector<double>> CerebrasPlatform::TimeDirection(CallKind kind, const
   }
   target::cerebras::RunLimits limits;
   limits.threads = threads_;
+  limits.at_once = many ? 1 : threads_;
   limits.memory_bytes = (4ull << 30) + uint64_t{timed.program.pes()} * (16 << 10);
   limits.check_uninitialised = !many;
   limits.total_seconds = kLongRunSeconds;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +18,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bytecode/image.h"
@@ -95,10 +97,12 @@ int Compile(const std::vector<std::string>& arguments) {
 // ---------------------------------------------------------------- run
 class Run {
  public:
-  Run(std::shared_ptr<const bytecode::Program> program, const Job& job, const JobCall& call,
-      std::span<const std::byte> input, std::span<std::byte> output, JobAnswer& answer)
+  Run(std::shared_ptr<const bytecode::Program> program, const Job& job, int threads,
+      const JobCall& call, std::span<const std::byte> input, std::span<std::byte> output,
+      JobAnswer& answer)
       : program_(std::move(program)),
         job_(job),
+        threads_(threads),
         call_(call),
         input_(input),
         output_(output),
@@ -140,7 +144,7 @@ class Run {
   Result<void> Load() {
     const auto begin = Clock::now();
     fabric::Options options;
-    options.threads = static_cast<int>(job_.threads);
+    options.threads = threads_;
     options.check_uninitialised = job_.check_uninitialised != 0;
     options.max_cycles = call_.max_cycles;
     options.deadline = begin + std::chrono::duration_cast<Clock::duration>(
@@ -432,6 +436,7 @@ class Run {
 
   std::shared_ptr<const bytecode::Program> program_;
   const Job& job_;
+  int threads_;
   const JobCall& call_;
   const Poison poison_{call_.poison_seed, call_.poison_inverted != 0};
   std::span<const std::byte> input_;
@@ -459,14 +464,28 @@ int RunAll() {
   }
   auto* answers = reinterpret_cast<JobAnswer*>(output.data());
   const auto begin = Clock::now();
-  for (uint32_t i = 0; i < job.call_count; ++i) {
-    JobCall call = job.calls[i];
-    const double left = job.total_seconds - Since(begin);
-    call.max_seconds = std::min(call.max_seconds, std::max(left, 0.0));
-    Run(programs.at(call.program), job, call, input, output, answers[i]).Go();
-    // A program that hangs or dies once does so again: the rest would only take time.
-    if (answers[i].state == CallState::kBadProgram || answers[i].limit_exceeded != 0) break;
-  }
+  const uint32_t workers = std::max(1u, std::min({job.at_once, job.threads, job.call_count}));
+  const int threads_each = static_cast<int>(std::max(1u, job.threads / workers));
+  // Calls share nothing but the programs, which nobody changes. Whoever takes one runs it, so that
+  // before one that ended everything there is none that was not run.
+  std::atomic<uint32_t> next = 0;
+  std::atomic<bool> over = false;
+  const auto work = [&] {
+    while (!over) {
+      const uint32_t i = next++;
+      if (i >= job.call_count) return;
+      JobCall call = job.calls[i];
+      const double left = job.total_seconds - Since(begin);
+      call.max_seconds = std::min(call.max_seconds, std::max(left, 0.0));
+      Run(programs.at(call.program), job, threads_each, call, input, output, answers[i]).Go();
+      // A program that hangs or dies once does so again: the rest would only take time.
+      if (answers[i].state == CallState::kBadProgram || answers[i].limit_exceeded != 0) over = true;
+    }
+  };
+  std::vector<std::thread> others;
+  for (uint32_t i = 1; i < workers; ++i) others.emplace_back(work);
+  work();
+  for (std::thread& other : others) other.join();
   return 0;
 }
 

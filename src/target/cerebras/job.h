@@ -56,10 +56,12 @@ struct JobCall {
 };
 
 struct Job {
-  uint32_t threads = 1;
+  uint32_t threads = 1;  // of the host, for all calls that run at once
+  uint32_t at_once = 1;  // calls that may run side by side, each with its share of the threads
   uint32_t program_count = 0;
   uint32_t call_count = 0;
   uint32_t check_uninitialised = 1;
+  uint32_t reserved = 0;
   double total_seconds = 0;  // of simulation, all calls together
   uint64_t program_offset[kMaxPrograms] = {};
   uint64_t program_bytes[kMaxPrograms] = {};

@@ -154,6 +154,7 @@ Result<std::vector<LaunchResult>> RunLaunches(const sandbox::Sandbox& sandbox,
   // Where everything lies.
   Job job;
   job.threads = static_cast<uint32_t>(limits.threads);
+  job.at_once = static_cast<uint32_t>(std::max(1, limits.at_once));
   job.program_count = static_cast<uint32_t>(images.size());
   job.call_count = static_cast<uint32_t>(launches.size());
   job.check_uninitialised = limits.check_uninitialised ? 1 : 0;

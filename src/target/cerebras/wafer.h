@@ -72,12 +72,14 @@ struct LaunchResult {
 
 struct RunLimits {
   int threads = 1;
+  int at_once = 1;  // launches side by side, each with its share of the threads; cycles and results
+                    // do not depend on it
   uint64_t memory_bytes = 4ull << 30;
   bool check_uninitialised = true;
   double total_seconds = 120;  // of simulation, all launches together
 };
-// Runs the launches one after another in one process; stops behind one that is no usable program or
-// takes too long (the states of the rest are kNotRun). At most kMaxCalls launches.
+// Runs the launches in one process, begun in order; begins none behind one that is no usable
+// program or takes too long (the states of the rest are kNotRun). At most kMaxCalls launches.
 Result<std::vector<LaunchResult>> RunLaunches(const sandbox::Sandbox& sandbox,
                                               std::span<const std::string> images,
                                               std::span<const Launch> launches,
