@@ -24,6 +24,17 @@ std::string Cut(std::string log) {
 
 }  // namespace
 
+std::vector<std::string> SourcesOf(const Candidate& candidate,
+                                   std::initializer_list<std::string_view> suffixes) {
+  std::vector<std::string> sources;
+  for (const CandidateFile& file : candidate.files) {
+    for (const std::string_view suffix : suffixes) {
+      if (file.path.ends_with(suffix)) sources.push_back("/src/" + file.path);
+    }
+  }
+  return sources;
+}
+
 Result<BuildResult> CompileLibrary(const sandbox::Sandbox& sandbox, const Candidate& candidate,
                                    const CompileSpec& spec) {
   BuildResult result;

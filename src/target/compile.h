@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,11 @@ struct CompileSpec {
   std::chrono::seconds timeout{90};
   uint64_t address_space_bytes = 6ull << 30;
 };
+
+// The candidate's files whose names end so, as CompileSpec::argv wants them ("/src/NAME"), in the
+// candidate's order.
+std::vector<std::string> SourcesOf(const Candidate& candidate,
+                                   std::initializer_list<std::string_view> suffixes);
 
 // The candidate's files lie at /src, the headers at /contract. Sources that do not compile are a
 // result, with the compiler's words; an Error is the environment's lack or our own fault.

@@ -2,9 +2,12 @@
 // The bound that decides: given, or relative to the range of the values, found by a reduction on the device.
 #pragma once
 
+#include "codec/core/dtype.h"
 #include "codec/cuda/device_math.cuh"
-#include "codec/cuda/szp_cuda.h"
+#include "codec/cuda/device_result.h"
 #include "codec/cuda/workspace.h"
+
+struct CUstream_st;
 
 namespace szarena::codec::cuda {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/cuda/build.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -16,11 +15,6 @@ namespace szarena::target::cuda {
 namespace {
 
 constexpr char kUsualNvcc[] = "/usr/local/cuda/bin/nvcc";
-
-bool HasSuffix(const std::string& path, std::initializer_list<const char*> suffixes) {
-  return std::any_of(suffixes.begin(), suffixes.end(),
-                     [&](const char* s) { return path.ends_with(s); });
-}
 
 }  // namespace
 
@@ -58,17 +52,13 @@ Result<BuildResult> BuildWith(const sandbox::Sandbox& sandbox, const Candidate& 
                "-ccbin",
                "/usr/bin/g++"};
   spec.argv.insert(spec.argv.end(), more.begin(), more.end());
-  bool any_source = false;
-  for (const CandidateFile& file : candidate.files) {
-    if (!HasSuffix(file.path, {".cu", ".cc", ".cpp", ".cxx"})) continue;
-    spec.argv.push_back("/src/" + file.path);
-    any_source = true;
-  }
-  if (!any_source) {
+  const std::vector<std::string> sources = SourcesOf(candidate, {".cu", ".cc", ".cpp", ".cxx"});
+  if (sources.empty()) {
     BuildResult result;
     result.reason = "there is no .cu, .cc, .cpp or .cxx file";
     return result;
   }
+  spec.argv.insert(spec.argv.end(), sources.begin(), sources.end());
   spec.headers = {{"szarena_candidate.h", std::string(CandidateHeader())},
                   {"szarena_candidate_cuda.h", std::string(CudaCandidateHeader())}};
   // PATH of the sandbox does not name the toolkit; nvcc itself needs only its own folder.

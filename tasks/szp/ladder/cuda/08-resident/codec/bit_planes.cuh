@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transposing 32 values held by one thread into bit planes and back. A plane is a 32-bit word as it lies in a payload:
+// value i at bit 8 (i / 8) + 7 - i % 8 (the first value in the top bit of the first byte).
+#pragma once
+
+#include <cstdint>
+
+namespace szarena::codec::cuda {
+
+__device__ __forceinline__ uint32_t Select(uint32_t mask, uint32_t where_set, uint32_t where_clear) {
+  return (where_set & mask) | (where_clear & ~mask);
+}
+
+// In each of the four byte lanes: bit c of w[r] goes to bit r of w[c].
+__device__ __forceinline__ void TransposeBytes(uint32_t (&w)[8]) {
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    uint32_t& a = w[j];
+    uint32_t& b = w[j + 4];
+    const uint32_t low = Select(0x0f0f0f0fu, a, b << 4);
+    b = Select(0x0f0f0f0fu, a >> 4, b);
+    a = low;
+  }
+#pragma unroll
+  for (int g = 0; g < 8; g += 4) {
+#pragma unroll
+    for (int j = g; j < g + 2; ++j) {
+      uint32_t& a = w[j];
+      uint32_t& b = w[j + 2];
+      const uint32_t low = Select(0x33333333u, a, b << 2);
+      b = Select(0x33333333u, a >> 2, b);
+      a = low;
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < 8; j += 2) {
+    uint32_t& a = w[j];
+    uint32_t& b = w[j + 1];
+    const uint32_t low = Select(0x55555555u, a, b << 1);
+    b = Select(0x55555555u, a >> 1, b);
+    a = low;
+  }
+}
+
+// Planes 8 byte .. 8 byte + 7 of the 32 values.
+__device__ __forceinline__ void PlanesOf(const uint32_t (&values)[32], unsigned int byte, uint32_t (&planes)[8]) {
+  const unsigned int pick = byte | (4 + byte) << 4;  // that byte of two words
+#pragma unroll
+  for (int j = 0; j < 8; ++j) {
+    const uint32_t low = __byte_perm(values[j], values[8 + j], pick);
+    const uint32_t high = __byte_perm(values[16 + j], values[24 + j], pick);
+    planes[7 - j] = __byte_perm(low, high, 0x5410);  // value j becomes bit 7 - j
+  }
+  TransposeBytes(planes);
+}
+
+// The 32 values of 8 * kBytes planes.
+template <int kBytes>
+__device__ __forceinline__ void ValuesOf(uint32_t (&planes)[kBytes][8], uint32_t (&values)[32]) {
+#pragma unroll
+  for (int b = 0; b < kBytes; ++b) TransposeBytes(planes[b]);
+#pragma unroll
+  for (int j = 0; j < 8; ++j) {
+#pragma unroll
+    for (int g = 0; g < 4; ++g) {
+      uint32_t value;
+      if constexpr (kBytes == 1) {
+        value = (planes[0][7 - j] >> (8 * g)) & 0xffu;
+      } else if constexpr (kBytes == 2) {
+        value = __byte_perm(planes[0][7 - j], planes[1][7 - j], g | (4 + g) << 4) & 0xffffu;
+      } else {
+        const uint32_t low = __byte_perm(planes[0][7 - j], planes[1][7 - j], g | (4 + g) << 4);
+        const uint32_t high = __byte_perm(planes[2][7 - j], planes[3][7 - j], g | (4 + g) << 4);
+        value = __byte_perm(low, high, 0x5410);
+      }
+      values[8 * g + j] = value;
+    }
+  }
+}
+
+}  // namespace szarena::codec::cuda

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// SZp decompression in one pass: rate bytes give the places, each thread rebuilds its block in registers.
+#include <cuda_runtime.h>
+
+#include "../format.h"
+#include "bit_planes.cuh"
+#include "range.cuh"
+#include "launch.cuh"
+#include "rows.cuh"
+#include "lookback.cuh"
+#include "szp_tile.cuh"
+#include "tile_io.cuh"
+#include "workspace.h"
+
+namespace szarena::codec::cuda {
+namespace {
+
+struct DecompressArgs {
+  const unsigned char* payload;  // the whole stream
+  uint64_t size;
+  uint64_t rate_bytes;
+  uint64_t count;
+  uint64_t blocks;
+  unsigned char* values;
+  DeviceResult* result;
+  Bound bound;
+  ScanState scan;
+  uint64_t place_tiles;
+  uint64_t regions;             // of 32 blocks
+  unsigned long long* places;   // of every region's payload in the stream, and of the end
+};
+
+// Bytes of a block's payload; a rate byte that no stream may hold has none and is reported.
+template <class T, szp::Mode mode>
+__device__ __forceinline__ uint32_t PayloadBytes(uint32_t rate_byte, bool& corrupt) {
+  const uint32_t rate = rate_byte & 0x1fu;
+  if (rate_byte == 0) return 0;
+  if (rate_byte <= 31) return 4 + 4 * rate;
+  if (rate_byte == kRawByte) return Tile<T>::kRowBytes;
+  if (mode == szp::Mode::kOutlier && (rate_byte & 0x80u) != 0) return ((rate_byte >> 5) & 3u) + 1 + 4 + 4 * rate;
+  corrupt = true;
+  return 0;
+}
+
+// A 32-bit word at any place in shared memory; `base` is 4-byte aligned. Reads no word that the bytes are not in.
+template <bool kAnyPlace>
+__device__ __forceinline__ uint32_t WordAt(const unsigned char* base, uint32_t offset) {
+  const uint32_t* words = reinterpret_cast<const uint32_t*>(base) + offset / 4;
+  if constexpr (!kAnyPlace) return words[0];
+  const uint32_t shift = 8 * (offset & 3u);
+  return shift == 0 ? words[0] : __funnelshift_r(words[0], words[1], shift);
+}
+
+template <int kBytes, bool kAnyPlace>
+__device__ __forceinline__ void ReadMagnitudes(const unsigned char* base, uint32_t offset, uint32_t rate, uint32_t (&magnitudes)[32]) {
+  uint32_t planes[kBytes][8];
+#pragma unroll
+  for (int b = 0; b < kBytes; ++b) {
+#pragma unroll
+    for (int k = 0; k < 8; ++k) {
+      const uint32_t plane = 8 * b + k;
+      planes[b][k] = plane < rate ? WordAt<kAnyPlace>(base, offset + 4 * plane) : 0;
+    }
+  }
+  ValuesOf<kBytes>(planes, magnitudes);
+}
+
+// Copies raw blocks from their place in the payload to their rows, last row first: a row never reaches an earlier payload.
+template <class T>
+__device__ __forceinline__ void MoveRawBlocks(unsigned char* region, uint32_t raw_lanes, uint32_t offset) {
+  using S = Tile<T>;
+  const uint32_t lane = threadIdx.x % 32;
+  while (raw_lanes != 0) {
+    const uint32_t row = 31 - __clz(raw_lanes);
+    raw_lanes &= ~(1u << row);
+    const unsigned char* from = region + __shfl_sync(0xffffffffu, offset, row) + lane * sizeof(T);
+    unsigned char bytes[sizeof(T)];
+#pragma unroll
+    for (uint32_t b = 0; b < sizeof(T); ++b) bytes[b] = from[b];
+    __syncwarp();
+#pragma unroll
+    for (uint32_t b = 0; b < sizeof(T); ++b) region[row * S::kRowStride + lane * sizeof(T) + b] = bytes[b];
+    __syncwarp();
+  }
+}
+
+template <class T, szp::Mode mode, bool kAnyPlace>
+__device__ __forceinline__ void DecodeRegion(unsigned char* region, uint32_t start, uint32_t offset, uint32_t rate_byte, Bound bound) {
+  using S = Tile<T>;
+  const uint32_t lane = threadIdx.x % 32;
+  const T ebq = static_cast<T>(bound.ebq);
+  const bool raw = rate_byte == kRawByte;
+  const uint32_t raw_lanes = __ballot_sync(0xffffffffu, raw);
+  const bool coded = rate_byte != 0 && !raw;
+  const uint32_t rate = coded ? rate_byte & 0x1fu : 0;
+  uint32_t at = start + offset;
+  uint32_t first = 0;
+  uint32_t first_bytes = 0;
+  if (mode == szp::Mode::kOutlier && coded && (rate_byte & 0x80u) != 0) {
+    first_bytes = ((rate_byte >> 5) & 3u) + 1;
+    for (uint32_t b = 0; b < first_bytes; ++b) first |= static_cast<uint32_t>(region[at + b]) << (8 * b);
+    at += first_bytes;
+  }
+  const uint32_t signs = coded ? __byte_perm(WordAt<kAnyPlace>(region, at), 0, 0x0123) : 0;
+  at += 4;
+  uint32_t magnitudes[32];
+  const uint32_t region_rate = WarpMax(rate);
+  if (region_rate <= 8) {
+    ReadMagnitudes<1, kAnyPlace>(region, at, rate, magnitudes);
+  } else if (region_rate <= 16) {
+    ReadMagnitudes<2, kAnyPlace>(region, at, rate, magnitudes);
+  } else {
+    ReadMagnitudes<4, kAnyPlace>(region, at, rate, magnitudes);
+  }
+  if (mode == szp::Mode::kOutlier && first_bytes > 0) magnitudes[0] = first;
+  __syncwarp();  // the payload is in registers, except raw blocks
+  MoveRawBlocks<T>(region, raw_lanes, start + offset);
+  if (!raw) {
+    unsigned char* row = region + lane * S::kRowStride;
+    uint32_t q = 0;
+#pragma unroll
+    for (uint32_t piece = 0; piece < S::kPieces; ++piece) {
+      constexpr uint32_t kEach = 16 / sizeof(T);
+      T y[kEach];
+#pragma unroll
+      for (uint32_t e = 0; e < kEach; ++e) {
+        const uint32_t i = piece * kEach + e;
+        const uint32_t negative = static_cast<uint32_t>(static_cast<int32_t>(signs << i) >> 31);
+        const uint32_t d = (magnitudes[i] ^ negative) - negative;
+        q = mode == szp::Mode::kFixed ? d : q + d;
+        const T half = Mul(FromInt<T>(static_cast<int32_t>(q)), ebq);
+        y[e] = Mul(half, T(2));
+      }
+      uint4 bits;
+      if constexpr (sizeof(T) == 4) {
+        bits = make_uint4(__float_as_uint(y[0]), __float_as_uint(y[1]), __float_as_uint(y[2]), __float_as_uint(y[3]));
+      } else {
+        bits = make_uint4(static_cast<uint32_t>(__double2loint(y[0])), static_cast<uint32_t>(__double2hiint(y[0])),
+                          static_cast<uint32_t>(__double2loint(y[1])), static_cast<uint32_t>(__double2hiint(y[1])));
+      }
+      *reinterpret_cast<uint4*>(row + piece * 16) = bits;
+    }
+  }
+  __syncwarp();
+}
+
+// First kernel: from the rate bytes to the place of every region's payload.
+constexpr uint32_t kPlaceThreads = 256;
+constexpr uint32_t kBlocksPerThread = 16;  // half a region
+constexpr uint32_t kBlocksPerPlaceTile = kPlaceThreads * kBlocksPerThread;
+
+template <class T, szp::Mode mode>
+__global__ void __launch_bounds__(kPlaceThreads) PlaceKernel(const DecompressArgs args) {
+  __shared__ uint32_t tile_shared;
+  __shared__ uint32_t warp_sum[kPlaceThreads / 32];
+  __shared__ unsigned long long base_shared;
+  if (threadIdx.x == 0) tile_shared = atomicAdd(args.scan.ticket, 1u);
+  __syncthreads();
+  const uint32_t tile = tile_shared;
+  const uint32_t warp = threadIdx.x / 32;
+  const uint64_t first_block = static_cast<uint64_t>(tile) * kBlocksPerPlaceTile + threadIdx.x * kBlocksPerThread;
+  bool corrupt = false;
+  uint32_t sum = 0;
+  static_assert(kBlocksPerThread == 16);
+  if (reinterpret_cast<uintptr_t>(args.payload) % 16 == 0 && first_block + kBlocksPerThread <= args.blocks) {
+    const uint4 rates = __ldg(reinterpret_cast<const uint4*>(args.payload + first_block));
+    for (const uint32_t four : {rates.x, rates.y, rates.z, rates.w}) {
+#pragma unroll
+      for (uint32_t b = 0; b < 4; ++b) sum += PayloadBytes<T, mode>(four >> (8 * b) & 0xffu, corrupt);
+    }
+  } else {
+    for (uint32_t i = 0; i < kBlocksPerThread; ++i) {
+      const uint64_t block = first_block + i;
+      if (block < args.rate_bytes) {
+        const uint32_t rate = args.payload[block];
+        sum += PayloadBytes<T, mode>(rate, corrupt);
+        if (block >= args.blocks && rate != 0) corrupt = true;  // padding
+      }
+    }
+  }
+  uint32_t total = 0;
+  const uint32_t before = WarpExclusiveSum(sum, total);
+  if (threadIdx.x % 32 == 0) warp_sum[warp] = total;
+  __syncthreads();
+  if (warp == 0) {
+    uint32_t tile_total = 0;
+    const uint32_t mine = threadIdx.x < kPlaceThreads / 32 ? warp_sum[threadIdx.x] : 0;
+    const uint32_t warp_before = WarpExclusiveSum(mine, tile_total);
+    __syncwarp();
+    if (threadIdx.x < kPlaceThreads / 32) warp_sum[threadIdx.x] = warp_before;
+    PublishSum(args.scan, tile, tile_total);
+    const unsigned long long base = args.rate_bytes + ScanTile(args.scan, tile, tile_total, [] {});
+    if (threadIdx.x == 0) {
+      base_shared = base;
+      if (tile == args.place_tiles - 1) {
+        args.places[args.regions] = base + tile_total;
+        if (base + tile_total != args.size) corrupt = true;
+      }
+    }
+  }
+  __syncthreads();
+  const uint64_t region = first_block / kBlocksPerRegion;
+  if (threadIdx.x % 2 == 0 && region < args.regions) args.places[region] = base_shared + warp_sum[warp] + before;
+  if (corrupt) args.result->status = DeviceStatus::kCorrupt;
+}
+
+// Second kernel: a warp takes region after region; the next one's payload is on its way while one is decoded.
+constexpr uint32_t kDecodeWarps = 4;
+
+template <class T, szp::Mode mode, bool kAligned, bool kAnyPlace>
+__global__ void __launch_bounds__(32 * kDecodeWarps, 6) DecodeKernel(const DecompressArgs args) {
+  using S = Tile<T>;
+  extern __shared__ __align__(16) unsigned char buffers[];
+  const uint32_t lane = threadIdx.x % 32;
+  const uint32_t warps = blockDim.x / 32;
+  unsigned char* area = buffers + threadIdx.x / 32 * S::kRegionBytes;
+  unsigned char* other_area = area + warps * S::kRegionBytes;
+  const uint64_t stride = static_cast<uint64_t>(gridDim.x) * warps;
+  struct Sent {
+    uint32_t start;
+    uint32_t rate_byte;
+  };
+  const auto send_for = [&](uint64_t region, unsigned char* to) {
+    Sent sent{};
+    if (region < args.regions) {
+      const unsigned long long begin = args.places[region];
+      const unsigned long long end = args.places[region + 1];
+      const uint64_t block = region * kBlocksPerRegion + lane;
+      // A region that does not lie in the stream is decoded as zeros: nothing outside of it is read.
+      const bool inside = end <= args.size;
+      sent.rate_byte = inside && block < args.blocks ? args.payload[block] : 0;
+      sent.start = LoadOffset(args.payload + begin);
+      if (inside) LoadBytes(to, args.payload + begin, static_cast<uint32_t>(end - begin));
+    }
+    CommitCopies();
+    return sent;
+  };
+  uint64_t region = static_cast<uint64_t>(blockIdx.x) * warps + threadIdx.x / 32;
+  Sent sent = send_for(region, area);
+  for (; region < args.regions; region += stride) {
+    const Sent next = send_for(region + stride, other_area);
+    WaitCopies<1>();
+    bool corrupt = false;
+    uint32_t total = 0;
+    const uint32_t size = PayloadBytes<T, mode>(sent.rate_byte, corrupt);
+    if (corrupt) sent.rate_byte = 0;
+    const uint32_t offset = WarpExclusiveSum(size, total);
+    __syncwarp();
+    DecodeRegion<T, mode, kAnyPlace>(area, sent.start, offset, sent.rate_byte, args.bound);
+    StoreRows<T, S::kRowBytes, kAligned>(area, args.values, args.count, region * kBlocksPerRegion * kBlockValues);
+    __syncwarp();
+    unsigned char* swap = area;
+    area = other_area;
+    other_area = swap;
+    sent = next;
+  }
+}
+
+template <class T, szp::Mode mode>
+LaunchStatus Launch(const DecompressArgs& args, cudaStream_t stream) {
+  PlaceKernel<T, mode><<<static_cast<unsigned int>(args.place_tiles), kPlaceThreads, 0, stream>>>(args);
+  const bool aligned = reinterpret_cast<uintptr_t>(args.values) % 16 == 0;
+  const bool any_place = mode == szp::Mode::kOutlier || (reinterpret_cast<uintptr_t>(args.payload) + args.rate_bytes) % 4 != 0;
+  void (*kernel)(DecompressArgs) = nullptr;
+  if constexpr (mode == szp::Mode::kOutlier) {
+    kernel = aligned ? DecodeKernel<T, mode, true, true> : DecodeKernel<T, mode, false, true>;
+  } else if (any_place) {
+    kernel = aligned ? DecodeKernel<T, mode, true, true> : DecodeKernel<T, mode, false, true>;
+  } else {
+    kernel = aligned ? DecodeKernel<T, mode, true, false> : DecodeKernel<T, mode, false, false>;
+  }
+  const uint32_t warps = WarpsThatFit(2 * Tile<T>::kRegionBytes, kDecodeWarps, 1);
+  if (warps == 0) return LaunchStatus::kLaunchFailed;
+  return LaunchResident(kernel, args, CeilDiv(args.regions, warps), 32 * warps, warps * 2 * Tile<T>::kRegionBytes, stream);
+}
+
+template <class T>
+LaunchStatus LaunchMode(const DecompressArgs& args, szp::Mode mode, cudaStream_t stream) {
+  switch (mode) {
+    case szp::Mode::kFixed: return Launch<T, szp::Mode::kFixed>(args, stream);
+    case szp::Mode::kPlain: return Launch<T, szp::Mode::kPlain>(args, stream);
+    case szp::Mode::kOutlier: return Launch<T, szp::Mode::kOutlier>(args, stream);
+  }
+  return LaunchStatus::kBadArgument;
+}
+
+}  // namespace
+
+uint64_t SzpDecompressWorkspaceBytes(uint64_t count, const szp::Params& params) {
+  const uint64_t blocks = szp::BlockCount(count);
+  const uint64_t rate_bytes = szp::RateTableBytes(count, params).value_or(0);
+  return WorkspaceBytes(CeilDiv(rate_bytes, kBlocksPerPlaceTile)) + 8 * (CeilDiv(blocks, kBlocksPerRegion) + 1);
+}
+
+LaunchStatus SzpDecompress(const void* payload, uint64_t payload_size, uint64_t count, DType dtype, const szp::Params& params,
+                           void* values, DeviceResult* result, void* workspace, uint64_t workspace_bytes, CUstream_st* stream) {
+  const auto rate_bytes = szp::RateTableBytes(count, params);
+  if (!(params.eb >= 0) || !rate_bytes || result == nullptr || (count > 0 && (values == nullptr || payload == nullptr))) {
+    return LaunchStatus::kBadArgument;
+  }
+  if (workspace_bytes < SzpWorkspaceBytes(count, dtype, params)) return LaunchStatus::kWorkspaceTooSmall;
+  if (reinterpret_cast<uintptr_t>(values) % SizeOf(dtype) != 0) return LaunchStatus::kBadArgument;
+  DecompressArgs args{};
+  args.blocks = szp::BlockCount(count);
+  args.rate_bytes = *rate_bytes;
+  if (payload_size < args.rate_bytes || (count == 0 && payload_size != 0)) return LaunchStatus::kBadArgument;
+  if (cudaMemsetAsync(result, 0, sizeof *result, stream) != cudaSuccess) return LaunchStatus::kLaunchFailed;
+  if (count == 0) return LaunchStatus::kOk;
+  args.payload = static_cast<const unsigned char*>(payload);
+  args.size = payload_size;
+  args.count = count;
+  args.values = static_cast<unsigned char*>(values);
+  args.result = result;
+  args.bound = HostBound(params.eb, dtype);
+  args.regions = CeilDiv(args.blocks, kBlocksPerRegion);
+  args.place_tiles = CeilDiv(args.rate_bytes, kBlocksPerPlaceTile);
+  const Workspace parts(workspace, args.place_tiles);
+  args.scan = parts.scan;
+  args.places = reinterpret_cast<unsigned long long*>(static_cast<unsigned char*>(workspace) + parts.zeroed_bytes);
+  if (cudaMemsetAsync(workspace, 0, parts.zeroed_bytes, stream) != cudaSuccess) return LaunchStatus::kLaunchFailed;
+  return dtype == DType::kF32 ? LaunchMode<float>(args, params.mode, stream) : LaunchMode<double>(args, params.mode, stream);
+}
+
+}  // namespace szarena::codec::cuda

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an SZp array is divided, the same in both directions: a thread owns a block of 32 values, a warp a region of 32 blocks,
+// a thread block a tile of one region for each of its worker warps. A region's place in shared memory has one row a
+// block; rows are 16 bytes longer than their values, so that 16-byte accesses of neighbouring rows hit different banks.
+#pragma once
+
+#include <cstdint>
+
+#include "device_math.cuh"
+#include "szp_cuda.h"
+
+namespace szarena::codec::cuda {
+
+constexpr uint32_t kBlockValues = 32;
+constexpr uint32_t kBlocksPerRegion = 32;
+constexpr uint32_t kRawByte = 0x3f;
+
+template <class T>
+struct Tile {
+  static constexpr uint32_t kRowBytes = kBlockValues * sizeof(T);
+  static constexpr uint32_t kRowStride = kRowBytes + 16;
+  static constexpr uint32_t kRegionBytes = kBlocksPerRegion * kRowStride;
+  static constexpr uint32_t kWorkers = sizeof(T) == 4 ? 12 : 4;          // of a thread block that compresses, at most
+  static constexpr uint32_t kResident = sizeof(T) == 4 ? 2 : 3;          // thread blocks on a multiprocessor
+  static constexpr uint32_t kPieces = kRowBytes / 16;  // 16-byte pieces of a row
+};
+
+// The decompressor's share of SzpWorkspaceBytes.
+uint64_t SzpDecompressWorkspaceBytes(uint64_t count, const szp::Params& params);
+
+template <class T>
+constexpr uint64_t RegionCount(uint64_t count) {
+  return (szp::BlockCount(count) + kBlocksPerRegion - 1) / kBlocksPerRegion;
+}
+
+}  // namespace szarena::codec::cuda

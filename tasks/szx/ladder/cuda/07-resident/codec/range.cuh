@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bound that decides: given, or relative to the range of the values, found by a reduction on the device.
+#pragma once
+
+#include "../format.h"
+#include "device_math.cuh"
+#include "device_result.h"
+#include "workspace.h"
+
+struct CUstream_st;
+
+namespace szarena::codec::cuda {
+
+// Rounds an absolute bound down to the element type, as codec/core/bound.h does.
+Bound HostBound(double eb, DType dtype);
+
+// Enqueues: *bound = relative * (max - min) over the finite values; *bound_out (may be null) the same before rounding.
+// `state` must be zero.
+LaunchStatus FindBound(const void* values, uint64_t count, DType dtype, double relative, RangeState* state, Bound* bound,
+                       double* bound_out, CUstream_st* stream);
+
+}  // namespace szarena::codec::cuda
