@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/bytes.h"
 #include "bytecode/builder.h"
 #include "bytecode/disasm.h"
 #include "bytecode/image.h"
@@ -142,6 +143,58 @@ TEST(Verify, MalformedInstructionsAreNamed) {
   EXPECT_THAT(broken([](Program& p, Function&) { p.pes.pop_back(); }), HasSubstr("width * height"));
   EXPECT_THAT(broken([](Program& p, Function&) { p.routers[1].colors[0].color = 24; }), HasSubstr("colour 24"));
   EXPECT_THAT(broken([](Program& p, Function&) { p.classes[0].tasks[0].function = 8; }), HasSubstr("function 8"));
+}
+
+TEST(Verify, TablesOfAnImageAreChecked) {
+  const auto broken = [](auto&& change) {
+    Program p = Sample();
+    change(p, p.classes[0]);
+    const auto r = Verify(p);
+    return r ? std::string("accepted") : r.error().message;
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(broken([](Program& p, CodeClass&) { p.width = p.height = 0; p.pes.clear(); }), HasSubstr("no PEs"));
+  EXPECT_THAT(broken([](Program& p, CodeClass&) { p.host_in_colors = 1u << 24; }), HasSubstr("host stream"));
+  EXPECT_THAT(broken([](Program& p, CodeClass&) { p.exports.push_back({.name = "s", .kind = ExportKind::kStream, .color = 24}); }), HasSubstr("colour 24"));
+  EXPECT_THAT(broken([](Program& p, CodeClass&) { p.exports[0].params = {static_cast<ScalarType>(11)}; }), HasSubstr("unknown type"));
+  EXPECT_THAT(broken([](Program& p, CodeClass&) { p.exports[0].param_names = {"x"}; }), HasSubstr("more names"));
+  EXPECT_THAT(broken([](Program& p, CodeClass&) { p.exports[0].kind = ExportKind::kVariable; }), HasSubstr("something else"));
+  EXPECT_THAT(broken([](Program& p, CodeClass& c) {
+                p.exports[0].kind = ExportKind::kVariable;
+                c.exports[0] = {.export_id = 0, .constant = true, .value = 0xfff0, .target_bytes = 4};
+              }), HasSubstr("beyond the memory"));
+  EXPECT_THAT(broken([](Program&, CodeClass& c) { c.functions[0].params.resize(3); }), HasSubstr("3 parameters"));
+  EXPECT_THAT(broken([](Program&, CodeClass& c) { c.queues.push_back({.priority = static_cast<Priority>(4)}); }), HasSubstr("priority"));
+  EXPECT_THAT(broken([](Program&, CodeClass& c) { c.fifos.push_back({.capacity = 2, .empty_action = static_cast<FifoAction>(4)}); }), HasSubstr("action"));
+  EXPECT_THAT(broken([](Program&, CodeClass& c) { c.fifos.push_back({.capacity = 2, .priority = static_cast<Priority>(9)}); }), HasSubstr("priority"));
+  EXPECT_THAT(broken([](Program&, CodeClass& c) { c.dsd_ops[0].src[0] = {OperandKind::kDescriptorConst, ScalarType::kU16, 0xffffffff}; }), HasSubstr("descriptor address"));
+  EXPECT_THAT(broken([](Program&, CodeClass& c) {
+                c.dsd_ops[0].op = DsdOp::kDfilt;
+                c.dsd_ops[0].dest = {};
+              }), HasSubstr("@dfilt"));
+  EXPECT_THAT(broken([](Program&, CodeClass& c) {
+                c.maps.emplace_back();
+                c.functions[0].code.insert(c.functions[0].code.end() - 1, MakeInstr(Op::kMapNext, 0, static_cast<uint16_t>(-2)));
+              }), HasSubstr("backwards"));
+}
+
+// A count that the file cannot hold asks for no memory.
+TEST(Image, ACountIsNoMoreThanTheFileHolds) {
+  Program p = Sample();
+  p.classes.clear();
+  p.pes = {{kNoIndex, 0}, {kNoIndex, 0}};
+  std::vector<uint8_t> bytes = ToBytes(p);
+  // Wherever a number is made as large as the rest of the file, the checksum right: refused, or another program.
+  bytes.resize(bytes.size() + 4096);
+  StoreLe<uint64_t>(bytes.data() + 16, bytes.size() - 32);
+  for (size_t at = 32; at + 4 < bytes.size() - 4096; ++at) {
+    std::vector<uint8_t> bad = bytes;
+    StoreLe<uint32_t>(bad.data() + at, static_cast<uint32_t>(bad.size() - at - 4));
+    uint64_t sum = 0xcbf29ce484222325u;
+    for (size_t i = 32; i < bad.size(); ++i) sum = (sum ^ bad[i]) * 0x100000001b3u;
+    StoreLe<uint64_t>(bad.data() + 24, sum);
+    EXPECT_FALSE(FromBytes(bad)) << at;
+  }
 }
 
 TEST(Tables, OperandLettersFillTheInstruction) {

@@ -27,18 +27,12 @@ uint64_t Checksum(std::span<const uint8_t> bytes) {
 
 struct Writer {
   std::vector<uint8_t> out;
-  bool ok() const { return true; }
   void Raw(void* data, size_t n) {
     const auto* p = static_cast<const uint8_t*>(data);
     out.insert(out.end(), p, p + n);
   }
-  template <typename T>
-  void Count(std::vector<T>& v) {
-    auto n = static_cast<uint32_t>(v.size());
-    Raw(&n, sizeof n);
-  }
-  void Count(std::string& v) {
-    auto n = static_cast<uint32_t>(v.size());
+  void Count(size_t count) {
+    auto n = static_cast<uint32_t>(count);
     Raw(&n, sizeof n);
   }
 };
@@ -56,15 +50,12 @@ struct Reader {
     std::memcpy(data, in.data(), n);
     in = in.subspan(n);
   }
-  template <typename V>
-  void Count(V& v) {
+  // A number of elements of at least `least` bytes each; 0 where the file cannot hold as many.
+  size_t Count(size_t least) {
     uint32_t n = 0;
     Raw(&n, sizeof n);
-    if (n > in.size()) {  // every element takes at least a byte
-      failed = true;
-      n = 0;
-    }
-    v.resize(n);
+    if (n > in.size() / least) failed = true;
+    return failed ? 0 : n;
   }
 };
 
@@ -80,9 +71,12 @@ void Io(A& a, bool& v) {
   a.Raw(&byte, 1);
   v = byte != 0;
 }
-template <typename A>
-void Io(A& a, std::string& v) {
-  a.Count(v);
+inline void Io(Writer& a, std::string& v) {
+  a.Count(v.size());
+  a.Raw(v.data(), v.size());
+}
+inline void Io(Reader& a, std::string& v) {
+  v.resize(a.Count(1));
   a.Raw(v.data(), v.size());
 }
 template <typename A, typename T, typename U>
@@ -121,16 +115,23 @@ template <typename A> void Io(A& a, Region& v);
 template <typename A> void Io(A& a, NamedValue& v);
 template <typename A> void Io(A& a, Descriptor& v);
 
-template <typename A, typename T>
-void Io(A& a, std::vector<T>& v) {
-  a.Count(v);
+template <typename T>
+void Io(Writer& a, std::vector<T>& v) {
+  a.Count(v.size());
   if constexpr (std::is_integral_v<T> || std::is_same_v<T, Instr>) {
     if (v.size() > 0) a.Raw(v.data(), v.size() * sizeof(T));
   } else {
-    for (T& e : v) {
-      if (!a.ok()) return;
-      Io(a, e);
-    }
+    for (T& e : v) Io(a, e);
+  }
+}
+// Room is made as elements come: a count alone cannot ask for much more memory than the file has bytes.
+template <typename T>
+void Io(Reader& a, std::vector<T>& v) {
+  if constexpr (std::is_integral_v<T> || std::is_same_v<T, Instr>) {
+    v.resize(a.Count(sizeof(T)));
+    if (v.size() > 0) a.Raw(v.data(), v.size() * sizeof(T));
+  } else {
+    for (size_t n = a.Count(1); n > 0 && a.ok(); --n) Io(a, v.emplace_back());
   }
 }
 template <typename A, typename... T>

@@ -52,7 +52,7 @@ struct Checker {
       case OperandKind::kDescriptor: case OperandKind::kPointer: return Register(o.value);
       case OperandKind::kScalar: return scalars ? Register(o.value) : Status(Bad("a scalar cannot be written"));
       case OperandKind::kDescriptorConst:
-        if (o.value + kDescriptorBytes > kRegisterBase) return Bad("descriptor address out of range");
+        if (uint64_t{o.value} + kDescriptorBytes > kRegisterBase) return Bad("descriptor address out of range");
         return {};
       case OperandKind::kDsr: return DsrOk(o.value);
       case OperandKind::kFifo: return Index("FIFO", o.value, cls.fifos.size());
@@ -72,6 +72,10 @@ struct Checker {
     for (size_t i = 0; i < 3; ++i) {
       if ((i < n) != (d.src[i].kind != OperandKind::kNone)) return Bad(fmt::format("@{} has {} sources", facts.name, n));
       SZARENA_TRY_VOID(OperandOk(d.src[i], true));
+    }
+    const OperandKind first = d.src[0].kind;
+    if (d.op == DsdOp::kDfilt && first != OperandKind::kDescriptor && first != OperandKind::kDescriptorConst && first != OperandKind::kDsr) {
+      return Bad("@dfilt reads wavelets: its source must be a fabric DSD");
     }
     SZARENA_TRY_VOID(Settings(d.settings, true));
     if (d.has_index && d.index_in_register) SZARENA_TRY_VOID(Register(d.index));
@@ -115,7 +119,10 @@ struct Checker {
         case 'm':
           SZARENA_TRY_VOID(Index("map", v, cls.maps.size()));
           SZARENA_TRY_VOID(Map(cls.maps[v]));
-          if (op == Op::kMapNext) SZARENA_TRY_VOID(Register(static_cast<uint32_t>(i.a + std::max<size_t>(cls.maps[v].inputs.size(), 1) - 1)));
+          if (op == Op::kMapNext) {
+            SZARENA_TRY_VOID(Register(static_cast<uint32_t>(i.a + std::max<size_t>(cls.maps[v].inputs.size(), 1) - 1)));
+            if (static_cast<int16_t>(i.b) < 0) return Bad("the way out of a @map goes backwards");
+          }
           break;
         case 'n': {
           SZARENA_TRY_VOID(Index("native", v, static_cast<uint64_t>(Native::kCount)));
@@ -208,6 +215,8 @@ struct Checker {
       if (f.address + uint32_t{f.capacity} * f.elem_size > kSramBytes) return Bad(fmt::format("FIFO '{}' reaches beyond the memory", f.name));
       SZARENA_TRY_VOID(SignalOk(f.on_push, false));
       SZARENA_TRY_VOID(SignalOk(f.on_pop, false));
+      if (std::max(f.empty_action, f.full_action) > FifoAction::kFault) return Bad("unknown action of a FIFO");
+      if (f.priority > Priority::kHigh) return Bad("unknown priority");
     }
     for (const Segment& s : cls.image) {
       const uint64_t end = uint64_t{s.address} + s.bytes.size();
@@ -217,12 +226,13 @@ struct Checker {
     if (cls.descriptor_stack_base < kDescriptorBase) return Bad("the descriptor stack begins below descriptor space");
     for (const TaskBinding& t : cls.tasks) {
       SZARENA_TRY_VOID(Index("task id", t.id, kTaskIdCount));
-      SZARENA_TRY_VOID(FunctionIndex(t.function));
+      SZARENA_TRY_VOID(TaskFunction(t.function));
       if (t.kind > TaskKind::kControl) return Bad("unknown kind of task");
     }
     for (const QueueInit& q : cls.queues) {
       SZARENA_TRY_VOID(Index("queue", q.queue, 8));
       if (q.color != kNoColor) SZARENA_TRY_VOID(Index("colour", q.color, kColorCount));
+      if (q.priority > Priority::kHigh) return Bad("unknown priority");
     }
     for (const HandlerBinding& h : cls.teardown_handlers) {
       SZARENA_TRY_VOID(Index("colour", h.id, kColorCount));
@@ -234,16 +244,31 @@ struct Checker {
     }
     for (const RotatingTasks& r : cls.rotating) {
       SZARENA_TRY_VOID(Index("task id", r.data_id, kTaskIdCount));
-      SZARENA_TRY_VOID(FunctionIndex(r.alternate));
+      SZARENA_TRY_VOID(TaskFunction(r.alternate));
     }
     if (cls.init_function != kNoIndex) SZARENA_TRY_VOID(FunctionIndex(cls.init_function));
     for (const ExportBinding& e : cls.exports) {
       SZARENA_TRY_VOID(Index("export", e.export_id, program.exports.size()));
-      if (e.is_function) SZARENA_TRY_VOID(FunctionIndex(e.function));
+      const Export& exported = program.exports[e.export_id];
+      if (exported.kind != (e.is_function ? ExportKind::kFunction : ExportKind::kVariable)) return Bad(fmt::format("'{}' is exported as something else", exported.name));
+      if (e.is_function) {
+        SZARENA_TRY_VOID(FunctionIndex(e.function));
+      } else if (e.constant && exported.is_pointer) {
+        if (uint64_t{e.value} + e.target_bytes > kRegisterBase) return Bad(fmt::format("'{}' points beyond the memory", exported.name));
+      } else if (!e.constant && e.address + 2u > kRegisterBase) {
+        return Bad(fmt::format("'{}' lies beyond the memory", exported.name));
+      }
     }
     for (const Symbol& s : cls.symbols) {
       if (s.address + uint64_t{s.size} > kRegisterBase) return Bad(fmt::format("symbol '{}' reaches beyond the memory", s.name));
     }
+    return {};
+  }
+
+  // A task takes what a wavelet holds: 32 bits, or twice 16.
+  Status TaskFunction(uint32_t index) const {
+    SZARENA_TRY_VOID(FunctionIndex(index));
+    if (const Function& f = cls.functions[index]; f.params.size() > 2) return Bad(fmt::format("task '{}' has {} parameters", f.name, f.params.size()));
     return {};
   }
 
@@ -272,6 +297,16 @@ Status CheckRouter(const RouterConfig& r) {
   return {};
 }
 
+Status CheckExport(const Export& e) {
+  if (e.kind > ExportKind::kStream) return BadProgram("unknown kind of export");
+  if (e.kind == ExportKind::kStream && e.color >= kColorCount) return BadProgram(fmt::format("stream '{}' has colour {}", e.name, e.color));
+  if (e.param_names.size() > e.params.size()) return BadProgram(fmt::format("function '{}' has more names than parameters", e.name));
+  for (const ScalarType t : e.params) {
+    if (t > ScalarType::kF32) return BadProgram(fmt::format("function '{}' has a parameter of unknown type", e.name));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status VerifyClass(const Program& program, const CodeClass& code_class) {
@@ -283,6 +318,7 @@ Status VerifyClass(const Program& program, const CodeClass& code_class) {
 
 Status Verify(const Program& p) {
   if (p.arch > Arch::kWse3 || p.fp16 > FloatFormat::kCb16) return BadProgram("unknown architecture or float format");
+  if (p.width == 0 || p.height == 0) return BadProgram("the rectangle has no PEs");
   if (p.pes.size() != size_t{p.width} * p.height) return BadProgram("the grid does not have width * height PEs");
   if (p.fabric_width != 0 && (p.offset_x + uint32_t{p.width} > p.fabric_width || p.offset_y + uint32_t{p.height} > p.fabric_height)) {
     return BadProgram("the rectangle lies beyond the fabric");
@@ -292,11 +328,10 @@ Status Verify(const Program& p) {
     if (r.code_class != kNoIndex && r.code_class >= p.classes.size()) return BadProgram("a PE names a class that is not there");
     if (r.router >= p.routers.size()) return BadProgram("a PE names a router configuration that is not there");
   }
+  if (((p.host_in_colors | p.host_out_colors) >> kColorCount) != 0) return BadProgram("a host stream on a colour that does not exist");
+  for (const Export& e : p.exports) SZARENA_TRY_VOID(CheckExport(e));
   for (const RouterConfig& r : p.routers) SZARENA_TRY_VOID(CheckRouter(r));
   for (const CodeClass& c : p.classes) SZARENA_TRY_VOID(VerifyClass(p, c));
-  for (const Export& e : p.exports) {
-    if (e.kind > ExportKind::kStream) return BadProgram("unknown kind of export");
-  }
   return {};
 }
 

@@ -24,7 +24,7 @@ uint64_t WordsOf(const CopyShape& shape, Broadcast broadcast) {
 
 Result<void> CheckShape(const CopyShape& shape, const bytecode::Program& program) {
   const Rect& r = shape.region;
-  if (r.x < 0 || r.y < 0 || r.width < 1 || r.height < 1 || r.x + r.width > program.width || r.y + r.height > program.height) {
+  if (r.x < 0 || r.y < 0 || r.width < 1 || r.height < 1 || int64_t{r.x} + r.width > program.width || int64_t{r.y} + r.height > program.height) {
     return Fail(ErrorCode::kInvalidArgument,
                 fmt::format("region of {} x {} PEs at ({}, {}) is not inside of the program's {} x {} PEs", r.width, r.height, r.x, r.y, program.width, program.height));
   }

@@ -2,8 +2,11 @@
 #include "check.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -90,17 +93,30 @@ Compiled Compile(const Program& program, bool damaged) {
 struct Seen {
   std::string error;
   uint64_t cycles = 0;
-  uint64_t instructions = 0, elements = 0, hops = 0, busy = 0;
-  std::vector<std::string> traps;
-  std::vector<uint8_t> memory;  // of all PEs' variables
+  std::string statistics;  // of the fabric, then a line a PE
+  std::vector<std::string> traps, printed;
+  std::vector<uint8_t> memory;  // of all PEs: variables, stacks, descriptors
   std::vector<std::vector<uint32_t>> outputs;
   std::string wrong;  // first difference from what is expected
-  friend bool operator==(const Seen& a, const Seen& b) {
-    return a.error == b.error && a.cycles == b.cycles && a.instructions == b.instructions &&
-           a.elements == b.elements && a.hops == b.hops && a.busy == b.busy && a.traps == b.traps &&
-           a.memory == b.memory && a.outputs == b.outputs;
-  }
 };
+
+std::string StatisticsOf(const fabric::Fabric& f, int width, int height) {
+  const fabric::Statistics s = f.statistics();
+  std::string text = fmt::format(
+      "instructions {}, elements {}, arithmetic {}, hops {}, tasks {}, quiet since {}, wavelets {} "
+      "{}, PEs {}, pages {}",
+      s.instructions, s.elements, s.arithmetic, s.hops, s.tasks, s.quiet_since, s.wavelets_in,
+      s.wavelets_out, s.pes_touched, s.pages);
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      const fabric::PeStatistics pe = f.StatisticsOf(x, y);
+      text += fmt::format("\n({}, {}): instructions {}, tasks {}, busy {}, stalled {}, idle {}", x,
+                          y, pe.count.instructions, pe.count.tasks, pe.count.busy, pe.count.stalled,
+                          pe.idle_cycles);
+    }
+  }
+  return text;
+}
 
 Result<void> Drive(sdkhost::Runtime& runtime, const Program& program,
                    std::vector<std::vector<uint32_t>>& outputs) {
@@ -168,19 +184,14 @@ Seen Run(const Program& program, const Compiled& compiled, int threads,
     fabric.DeadlockReport();
   }
   seen.cycles = fabric.now();
-  const fabric::Statistics statistics = fabric.statistics();
-  seen.instructions = statistics.instructions;
-  seen.elements = statistics.elements;
-  seen.hops = statistics.hops;
-  seen.busy = statistics.busy_cycles;
-  for (const fabric::Trap& trap : fabric.traps()) seen.traps.push_back(trap.ToString());
   const bytecode::Program& image = *compiled.program;
+  seen.statistics = StatisticsOf(fabric, image.width, image.height);
+  seen.printed = fabric.printed();
+  for (const fabric::Trap& trap : fabric.traps()) seen.traps.push_back(trap.ToString());
   for (int y = 0; y < image.height; ++y) {
     for (int x = 0; x < image.width; ++x) {
-      for (const bytecode::Symbol& symbol : image.classes[image.At(x, y).code_class].symbols) {
-        const auto bytes = fabric.ReadSymbol(x, y, symbol.name);
-        if (bytes) seen.memory.insert(seen.memory.end(), bytes->begin(), bytes->end());
-      }
+      const auto bytes = fabric.ReadMemory(x, y, 0, bytecode::kRegisterBase);
+      seen.memory.insert(seen.memory.end(), bytes.begin(), bytes.end());
     }
   }
   size_t output = 0;
@@ -220,12 +231,21 @@ Seen Run(const Program& program, const Compiled& compiled, int threads,
 }
 
 std::string Different(const Seen& a, const Seen& b, const std::string& how) {
-  if (a == b) return {};
   if (a.error != b.error) return fmt::format("{}: '{}' or '{}'", how, a.error, b.error);
   if (a.cycles != b.cycles) return fmt::format("{}: {} or {} cycles", how, a.cycles, b.cycles);
-  if (a.traps != b.traps) return how + ": other traps";
-  if (a.memory == b.memory && a.outputs == b.outputs) return how + ": other statistics";
-  return how + ": other memory";
+  if (a.traps != b.traps)
+    return fmt::format("{}: other traps\n{}\nor\n{}", how, fmt::join(a.traps, "\n"),
+                       fmt::join(b.traps, "\n"));
+  if (a.outputs != b.outputs) return how + ": other data for the host";
+  if (a.printed != b.printed) return how + ": other lines printed";
+  if (a.statistics != b.statistics)
+    return fmt::format("{}: other statistics\n{}\nor\n{}", how, a.statistics, b.statistics);
+  const auto [left, right] =
+      std::mismatch(a.memory.begin(), a.memory.end(), b.memory.begin(), b.memory.end());
+  if (left == a.memory.end() && right == b.memory.end()) return {};
+  const auto at = static_cast<size_t>(left - a.memory.begin());
+  return fmt::format("{}: other memory, first at 0x{:04x} of PE {} in rows", how,
+                     at % bytecode::kRegisterBase, at / bytecode::kRegisterBase);
 }
 
 }  // namespace
@@ -239,6 +259,43 @@ std::vector<uint8_t> ImageOf(const Program& program) {
 bool HaveNative() {
   static const bool kHave = fabric::WhyNoNativeBackend().empty();
   return kHave;
+}
+
+namespace {
+// Counts what a fuzzing program did and says so at its end.
+struct Tally {
+  uint64_t programs = 0, compiled = 0, native = 0;
+  ~Tally() {
+    std::fprintf(stderr,
+                 "stat::generated_programs: %llu\nstat::compiled_programs: "
+                 "%llu\nstat::compared_with_native_code: %llu\n",
+                 static_cast<unsigned long long>(programs),
+                 static_cast<unsigned long long>(compiled),
+                 static_cast<unsigned long long>(native));
+  }
+};
+}  // namespace
+
+void BeginFuzzing(bool native) {
+  if (!native)
+    std::fputs(
+        "this build has no native back end (SZARENA_NATIVE is OFF): bytecode alone is checked\n",
+        stderr);
+  else if (const std::string why = fabric::WhyNoNativeBackend(); !why.empty()) {
+    std::fprintf(stderr, "nothing to compare bytecode with: %s\n", why.c_str());
+    std::exit(3);
+  }
+}
+
+void Require(const Program& program, const Verdict& verdict) {
+  static Tally tally;
+  ++tally.programs;
+  tally.compiled += verdict.compiled ? 1 : 0;
+  tally.native += verdict.native ? 1 : 0;
+  if (verdict.fault.empty()) return;
+  std::fprintf(stderr, "%s\n%s\n%s\n", program.ToText().c_str(), verdict.messages.c_str(),
+               verdict.fault.c_str());
+  std::abort();
 }
 
 Verdict CheckValid(const Program& program, bool native) {
@@ -265,6 +322,7 @@ Verdict CheckValid(const Program& program, bool native) {
     verdict.fault =
         Different(one, Run(program, compiled, 2, {}, kCycles), "1 and 2 threads differ");
   if (verdict.fault.empty() && native && HaveNative()) {
+    verdict.native = true;
     verdict.fault = Different(one, Run(program, compiled, 1, {}, kCycles, fabric::Backend::kNative),
                               "bytecode and native code differ");
   }
@@ -296,6 +354,7 @@ Verdict CheckDamaged(const Program& program, bool native) {
     verdict.fault =
         Different(one, Run(program, compiled, 2, {}, kCycles), "1 and 2 threads differ");
   if (verdict.fault.empty() && native && HaveNative()) {
+    verdict.native = true;
     verdict.fault = Different(one, Run(program, compiled, 1, {}, kCycles, fabric::Backend::kNative),
                               "bytecode and native code differ");
   }

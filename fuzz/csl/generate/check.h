@@ -16,6 +16,7 @@ struct Verdict {
   bool compiled = false;
   std::string messages;  // of the compiler
   uint64_t cycles = 0;
+  bool native = false;  // both back ends ran it
 };
 
 // A program that is valid by construction. `native`: with the native back end too, where there is
@@ -27,5 +28,12 @@ Verdict CheckDamaged(const Program& program, bool native);
 std::vector<uint8_t> ImageOf(const Program& program);
 // Is there a native back end to compare with?
 bool HaveNative();
+
+// ---- for the fuzzing programs
+// Before the first input. `native`: this build has a native back end, so a run without it would
+// leave something out: it ends with status 3.
+void BeginFuzzing(bool native);
+// Ends the process with the program and the fault where there is one. Counts programs.
+void Require(const Program& program, const Verdict& verdict);
 
 }  // namespace szarena::csl_fuzz

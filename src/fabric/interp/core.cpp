@@ -65,14 +65,30 @@ Comm& CommOf(Core& core, Pe& pe) {
   return c;
 }
 
+uint64_t QueuesRead(const Comm& comm) {
+  uint64_t mask = 0;
+  for (const DsdState& s : comm.ops) {
+    if (!s.live) continue;
+    for (int i = 0; i < s.source_count; ++i) {
+      if (s.src[i].cls == OperandClass::kFabIn) mask |= uint64_t{1} << s.src[i].queue;
+    }
+  }
+  return mask;
+}
+
 uint32_t InputQueueFor(Core& core, Pe& pe, uint32_t color) {
   Comm& c = CommOf(core, pe);
   if (c.queue_of_color[color] != 0xff) return c.queue_of_color[color];
   InputQueue q;
   q.color = static_cast<uint8_t>(color);
   q.capacity = static_cast<uint8_t>(core.cost->input_queue_depth_2 + core.cost->ramp_latency);
-  c.in.push_back(q);
-  c.queue_of_color[color] = static_cast<uint8_t>(c.in.size() - 1);
+  // One that another colour has left and nobody reads, else a new one: so their number stays below 64.
+  const uint64_t read = QueuesRead(c);
+  size_t at = 8;
+  while (at < c.in.size() && (c.in[at].color != kNoColor || !c.in[at].ring.empty() || (read >> at & 1) != 0)) ++at;
+  if (at == c.in.size()) c.in.emplace_back();
+  c.in[at] = q;
+  c.queue_of_color[color] = static_cast<uint8_t>(at);
   return c.queue_of_color[color];
 }
 

@@ -46,6 +46,8 @@ void Fire(Core& core, Pe& pe, const bytecode::Signal& signal);
 
 // The comm part of a PE, made on first use with the class's queues bound.
 Comm& CommOf(Core& core, Pe& pe);
+// Input queues that a live operation reads: bit a queue.
+uint64_t QueuesRead(const Comm& comm);
 // The input queue that takes wavelets of `color`, bound already or made now (one without a number).
 uint32_t InputQueueFor(Core& core, Pe& pe, uint32_t color);
 

@@ -76,9 +76,11 @@ bool SetDescriptor(Core& core, Pe& pe, OperandState& o, const Descriptor& d, boo
     core.around->Report(pe, kind, core.now, place.function, place.pc, std::move(why));
     return false;
   };
+  // Programs may write anything where a descriptor lies.
+  if (d.kind > DsdKind::kNone && d.kind <= DsdKind::kFabout && (d.rank < 1 || d.rank > 4)) return bad(TrapKind::kBadDescriptor, "a damaged descriptor");
   switch (d.kind) {
     case DsdKind::kMem1d: case DsdKind::kMem4d: case DsdKind::kCircbuf:
-      if (d.rank < 1 || d.rank > 4 || (d.kind == DsdKind::kCircbuf && d.wrap == 0)) return bad(TrapKind::kBadDescriptor, "a damaged descriptor");
+      if (d.kind == DsdKind::kCircbuf && d.wrap == 0) return bad(TrapKind::kBadDescriptor, "a damaged descriptor");
       {
         // One operation on memory runs in one go: longer ones than any program needs would not end.
         uint64_t elements = 1;
@@ -147,6 +149,11 @@ void BindQueue(Core& core, Pe& pe, uint32_t queue, uint8_t color, Place place) {
     while (!from.ring.empty() && q.ring.size() < Ring::kCapacity) {
       q.ring.push(from.ring.front());
       from.ring.pop();
+    }
+    if (!from.ring.empty()) {
+      core.around->Report(pe, TrapKind::kQueueConflict, core.now, place.function, place.pc,
+                          fmt::format("input queue {} takes over colour {}, and has no room for {} wavelets that wait there: they are lost", queue, color, from.ring.size()));
+      from.ring = {};
     }
     from.color = kNoColor;
   }
@@ -257,7 +264,7 @@ void CheckBounds(Core& core, Pe& pe, const OperandState& o, uint32_t n, Place pl
     (reach < 0 ? low : high) += reach;
     inner *= std::max<uint64_t>(o.d.extent[k], 1);
   }
-  const int64_t start = o.d.base + static_cast<int64_t>(o.offset) * o.size;
+  const int64_t start = o.d.base + o.offset * o.size;
   const int64_t first = start + low * o.size;
   const int64_t end = start + high * o.size + o.size;
   const int64_t limit = o.d.hi == 0 ? 0x10000 : o.d.hi;
@@ -273,13 +280,13 @@ void CheckWritten(Core& core, Pe& pe, uint32_t address, uint32_t bytes, Place pl
   }
 }
 
-// Elements until the innermost loop of a memory operand wraps.
+// Elements until the innermost loop of a memory operand wraps; at least one, as Advance() takes it where that loop is empty.
 uint32_t RunLength(const OperandState& o, uint32_t n) {
   if (o.cls != OperandClass::kMemory) return n;
   if (o.d.kind == DsdKind::kCircbuf) return std::min<uint32_t>(n, o.d.wrap - o.index[0]);
   const auto k = static_cast<size_t>(o.d.rank - 1);
   if (k == 0) return n;
-  return std::min<uint32_t>(n, static_cast<uint32_t>(o.d.extent[k] - o.index[k]));
+  return std::min<uint32_t>(n, static_cast<uint32_t>(std::max(o.d.extent[k] - o.index[k], 1)));
 }
 int32_t InnerStep(const OperandState& o) {  // bytes
   return o.d.stride[o.d.kind == DsdKind::kCircbuf ? 0 : static_cast<size_t>(o.d.rank - 1)] * o.size;
@@ -481,6 +488,10 @@ StartResult StartDsd(Core& core, Pe& pe, const DsdOpInfo& info, const uint64_t* 
   for (int i = 0; i < s.source_count; ++i) {
     fabric |= s.src[i].cls == OperandClass::kFabIn;
     fifo |= s.src[i].cls == OperandClass::kFifo;
+  }
+  if (s.op == DsdOp::kDfilt && s.src[0].cls != OperandClass::kFabIn) {
+    core.around->Report(pe, TrapKind::kBadDescriptor, core.now, place.function, place.pc, "@dfilt reads wavelets: its source must be a fabric DSD");
+    return {Started::kHalted};
   }
   s.async = s.settings.async;
   if (s.async && s.settings.priority == Priority::kDefault) s.settings.priority = PriorityOf(pe, s);

@@ -59,7 +59,7 @@ struct Step {
   }
   // Blocks and vectors reach no registers.
   bool ReachesRegisters(uint32_t address, uint32_t bytes) const {
-    if (address + bytes <= kRegisterBase) return false;
+    if (uint64_t{address} + bytes <= kRegisterBase) return false;
     Fatal(TrapKind::kRawRegister,
           fmt::format("{} bytes at 0x{:04x} reach the configuration registers", bytes, address));
     return true;
@@ -134,7 +134,7 @@ struct Step {
   }
   Outcome Fill(uint8_t value, uint32_t bytes) const {
     if (ReachesRegisters(a16(), bytes)) return Outcome::kHalt;
-    pe.memory.Fill(a16(), value, std::min(bytes, 0x10000u));
+    pe.memory.Fill(a16(), value, bytes);
     s.clock += BlockCycles(bytes);
     return Outcome::kNext;
   }
@@ -165,6 +165,17 @@ struct Step {
     }
     return Halt();
   }
+  // @map's instructions belong to the loop begun last.
+  bool InMap() const {
+    const auto& maps = pe.thread->maps;
+    return !maps.empty() && maps.back().map == i.c;
+  }
+  Outcome StartMap() const {
+    if (pe.thread->maps.size() >= kMaxFrames)
+      return Fatal(TrapKind::kStackOverflow, fmt::format("{} loops of @map in each other", kMaxFrames));
+    const auto started = fabric::StartMap(core, pe, i.c, r, place()).started;
+    return started == Started::kHalted ? Halt() : Outcome::kNext;
+  }
   Outcome Map(MapStep step) const {
     switch (step) {
       case MapStep::kElement:
@@ -180,6 +191,9 @@ struct Step {
         return Halt();
     }
     return Halt();
+  }
+  Outcome NoMap() const {
+    return Fatal(TrapKind::kProgramTrap, std::string("a step of a @map that was not begun"));
   }
   Outcome CallNative() const {
     if (static_cast<Native>(i.c) == Native::k_perf_read) {  // the counters up to here
@@ -318,12 +332,11 @@ Outcome Step::Run() const {
       FifoSetLength(pe, i.c, i.b != 0, static_cast<uint16_t>(a()));
       return Outcome::kNext;
     case Op::kMapStart:
-      return StartMap(core, pe, i.c, r, place()).started == Started::kHalted ? Halt()
-                                                                             : Outcome::kNext;
+      return StartMap();
     case Op::kMapNext:
-      return Map(NextMap(core, pe, r, &a(), s.clock, place()));
+      return InMap() ? Map(NextMap(core, pe, r, &a(), s.clock, place())) : NoMap();
     case Op::kMapPut:
-      return Map(PutMap(core, pe, a(), s.clock));
+      return InMap() ? Map(PutMap(core, pe, a(), s.clock)) : NoMap();
     case Op::kNative:
       return CallNative();
     default:
@@ -383,8 +396,14 @@ bool PrepareCall(Core& core, Pe& pe, const Frame& caller, size_t depth, uint64_t
         TrapKind::kStackOverflow,
         fmt::format("call of '{}' at depth {} with the stack at 0x{:04x}", f.name, depth, sp));
   }
-  if (t.regs.size() < window + f.register_count)
-    t.regs.resize(std::max<size_t>(window + f.register_count, 2 * t.regs.size()));
+  if (t.regs.size() < window + f.register_count) {
+    if (window + f.register_count > kMaxRegisters) {
+      return fatal(TrapKind::kStackOverflow,
+                   fmt::format("call of '{}' at depth {}: its registers are number {} and more",
+                               f.name, depth, window));
+    }
+    t.regs.resize(std::clamp<size_t>(2 * t.regs.size(), window + f.register_count, kMaxRegisters));
+  }
   const auto own = t.regs.begin() + window;
   std::fill(own + static_cast<std::ptrdiff_t>(f.params.size()), own + f.register_count, 0);
   if (f.frame_bytes > 0) pe.memory.MarkUnwritten(sp, f.frame_bytes);

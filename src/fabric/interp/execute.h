@@ -9,6 +9,8 @@
 namespace szarena::fabric {
 
 inline constexpr size_t kMaxFrames = 1000;
+// Of the calls under way, all together.
+inline constexpr uint32_t kMaxRegisters = 1u << 20;
 
 // One run of a PE's main thread, from RunMain's begin to its end.
 struct RunState {

@@ -2,6 +2,8 @@
 // The interpreter loop: threaded dispatch over fixed-width instructions.
 #include "fabric/interp/interp.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -60,7 +62,6 @@ uint32_t FunctionIndexOf(const Pe& pe, const Function* f) {
 }
 
 void StartFunction(Core& core, Pe& pe, uint32_t index, const uint64_t* args, uint32_t count) {
-  static_cast<void>(core);
   if (pe.thread == nullptr) pe.thread = std::make_unique<Thread>();
   Thread& t = *pe.thread;
   const Function& f = pe.cls->code->functions[index];
@@ -69,8 +70,14 @@ void StartFunction(Core& core, Pe& pe, uint32_t index, const uint64_t* args, uin
   t.frames.clear();
   t.maps.clear();
   t.frames.push_back({&f, 0, 0, pe.cls->code->stack_base, pe.cls->code->descriptor_stack_base});
-  if (f.frame_bytes > 0) pe.memory.MarkUnwritten(pe.cls->code->stack_base, f.frame_bytes);
   pe.state = MainState::kRunning;
+  const uint32_t sp = pe.cls->code->stack_base;
+  if (sp + f.frame_bytes > kSramBytes || pe.cls->code->descriptor_stack_base + uint32_t{f.descriptor_frame_bytes} > kRegisterBase) {
+    core.around->Report(pe, TrapKind::kStackOverflow, std::max(pe.main_ready, core.now), index, 0, fmt::format("'{}' begins with the stack at 0x{:04x}", f.name, sp));
+    pe.state = MainState::kHalted;
+    return;
+  }
+  if (f.frame_bytes > 0) pe.memory.MarkUnwritten(sp, f.frame_bytes);
 }
 
 void RunMain(Core& core, Pe& pe) {

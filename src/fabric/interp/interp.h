@@ -6,7 +6,8 @@
 
 namespace szarena::fabric {
 
-// Puts function `index` of the PE's class on an idle main thread with these arguments. The clock is pe.main_ready.
+// Puts function `index` of the PE's class on an idle main thread with these arguments. The clock is pe.main_ready. Where its
+// frame does not fit on the stack, the PE is halted (a fatal trap).
 void StartFunction(Core& core, Pe& pe, uint32_t index, const uint64_t* args, uint32_t count);
 
 // Runs while pe.state is kRunning and pe.main_ready <= core.now; pe.main_ready becomes the main thread's clock. Afterwards the

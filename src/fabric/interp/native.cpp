@@ -92,13 +92,23 @@ bool CallNative(Core& core, Pe& pe, Native native, uint64_t* args, uint64_t cloc
   if (IsVisible(native) && clock > core.now) return false;
   cost = core.cost->native[static_cast<size_t>(native)];
   if (IsMath(native)) {
-    args[0] = EvalMath(native, core.program->fp16, args[0], args[1]);
+    const bool binary = InfoOf(native).args[1] != 0;  // the window has no more registers than arguments
+    args[0] = EvalMath(native, core.program->fp16, args[0], binary ? args[1] : 0);
     return true;
   }
   const auto text = [&](uint64_t index) -> const std::string& {
     static const std::string kEmpty;
     const auto& strings = pe.cls->code->strings;
     return index < strings.size() ? strings[index] : kEmpty;
+  };
+  const auto fault = [&](TrapKind kind, std::string message) {
+    core.around->Report(pe, kind, clock, function, pc, std::move(message));
+    pe.state = MainState::kHalted;
+  };
+  const auto is_type = [&](uint64_t code) {
+    if (code < kScalarTypeCount) return true;
+    fault(TrapKind::kProgramTrap, fmt::format("{}: there is no scalar type {}", InfoOf(native).name, code));
+    return false;
   };
   switch (native) {
     case Native::k_pe_x: args[0] = pe.x; break;
@@ -177,18 +187,15 @@ bool CallNative(Core& core, Pe& pe, Native native, uint64_t* args, uint64_t cloc
       break;
     }
     case Native::k_dsr_set_base:
-      if (!SetDsrBase(pe, static_cast<uint32_t>(args[0]), static_cast<uint16_t>(args[1]))) {
-        core.around->Report(pe, TrapKind::kBadDescriptor, clock, function, pc, "the register was never loaded");
-        pe.state = MainState::kHalted;
-      }
+      if (args[0] >> 8 > static_cast<uint64_t>(DsrFile::kSrc1)) fault(TrapKind::kBadDsr, fmt::format("there is no DSR with handle 0x{:x}", args[0]));
+      else if (!SetDsrBase(pe, static_cast<uint32_t>(args[0]), static_cast<uint16_t>(args[1]))) fault(TrapKind::kBadDescriptor, "the register was never loaded");
       break;
     case Native::k_input_queue_color: case Native::k_output_queue_color: SetQueueColor(core, pe, native, args, clock, function, pc); break;
     case Native::k_config_get: case Native::k_config_set:
-      core.around->Report(pe, TrapKind::kRawRegister, clock, function, pc, fmt::format("register 0x{:04x}", args[0]));
-      pe.state = MainState::kHalted;
+      fault(TrapKind::kRawRegister, fmt::format("register 0x{:04x}", args[0]));
       break;
     case Native::k_trace_value:
-      DebugOf(pe).traces[text(args[0])].push_back({static_cast<ScalarType>(args[1]), TraceRecord::Kind::kValue, args[2]});
+      if (is_type(args[1])) DebugOf(pe).traces[text(args[0])].push_back({static_cast<ScalarType>(args[1]), TraceRecord::Kind::kValue, args[2]});
       break;
     case Native::k_trace_string:
       DebugOf(pe).traces[text(args[0])].push_back({ScalarType::kU16, TraceRecord::Kind::kString, args[1]});
@@ -198,10 +205,15 @@ bool CallNative(Core& core, Pe& pe, Native native, uint64_t* args, uint64_t cloc
       break;
     case Native::k_print_string: Print(core, pe, text(args[0])); break;
     case Native::k_print_value:
-      Print(core, pe, FormatValue(core, static_cast<ScalarType>(args[0]), static_cast<char>(args[1]), static_cast<uint32_t>(args[2]) & 0xff, args[3]));
+      if (is_type(args[0])) Print(core, pe, FormatValue(core, static_cast<ScalarType>(args[0]), static_cast<char>(args[1]), static_cast<uint32_t>(args[2]) & 0xff, args[3]));
       break;
     case Native::k_print_coords: Print(core, pe, fmt::format("PE({},{}): ", pe.x, pe.y)); break;
-    default: args[0] = core.around->RouterNative(pe, native, args); break;
+    default: {
+      std::array<uint64_t, 4> given = {};  // the machine looks at all four
+      std::copy_n(args, std::string_view(InfoOf(native).args).size(), given.begin());
+      args[0] = core.around->RouterNative(pe, native, given.data());
+      break;
+    }
   }
   return true;
 }

@@ -89,7 +89,7 @@ struct OperandState {
   uint32_t scalar = 0;
   bytecode::Descriptor d;
   std::array<uint16_t, 4> index = {};
-  int32_t offset = 0;             // in elements: strides count elements of the operation, whatever array the DSD was made from
+  int64_t offset = 0;             // in elements: strides count elements of the operation, whatever array the DSD was made from
   uint32_t length() const { return cls == OperandClass::kScalar || cls == OperandClass::kNone ? 0 : cls == OperandClass::kFifo ? scalar : d.length(); }
   uint32_t address() const { return static_cast<uint32_t>(d.base + offset * size) & 0xffff; }
   void Advance();                 // memory: to the next element
@@ -124,7 +124,7 @@ struct DsrState {
   bytecode::AsyncSettings settings;
   bytecode::Descriptor d;
   std::array<uint16_t, 4> index = {};
-  int32_t offset = 0;
+  int64_t offset = 0;
 };
 
 struct FifoState {

@@ -14,6 +14,10 @@
 namespace szarena::fabric {
 using namespace bytecode;
 
+namespace {
+constexpr uint64_t kLoadCycles = 10'000'000;  // load-time code sets up the PE; it has nothing to compute
+}
+
 std::string_view DirectionName(Direction d) {
   static constexpr std::string_view kNames[] = {"EAST", "WEST", "SOUTH", "NORTH", "RAMP"};
   return kNames[static_cast<size_t>(d)];
@@ -171,10 +175,14 @@ Result<std::unique_ptr<Fabric>> Fabric::Create(std::shared_ptr<const Program> pr
     Pe& pe = m.PeAt(id);
     Tile& tile = m.TileOf(id);
     if (code.init_function != kNoIndex) {
+      m.loading = true;
       StartFunction(tile.core, pe, code.init_function, nullptr, 0);
-      tile.core.now = kNever / 2;  // everything is visible at once
-      while (pe.state == MainState::kRunning) RunMain(tile.core, pe);
+      while (pe.state == MainState::kRunning && pe.main_ready < kLoadCycles) {
+        tile.core.now = pe.main_ready;  // nobody else runs: everything is visible at once
+        RunMain(tile.core, pe);
+      }
       tile.core.now = 0;
+      m.loading = false;
       if (pe.state != MainState::kIdle) return Fail(ErrorCode::kInvalidArgument, fmt::format("the load-time code of PE ({}, {}) does not come to an end", pe.x, pe.y));
       pe.main_ready = 0;
       pe.count = {};

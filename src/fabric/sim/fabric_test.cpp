@@ -149,5 +149,38 @@ TEST(Fabric, MissingWaveletIsADeadlockWithPlaceAndReason) {
   EXPECT_THAT(r.error().message, HasSubstr("kit.csl:2"));
 }
 
+TEST(LoadTimeCode, RunsBeforeTheFirstCycle) {
+  ProgramKit kit(1, 1);
+  ClassKit c = kit.AddClass("pe");
+  const uint16_t mark = c.Global("mark", 2);
+  c.get().init_function = c.Fn("init", [&](FunctionBuilder& b) {
+    const Reg w = b.NewRegs(3);
+    b.Const(w, 5);
+    b.Const(static_cast<Reg>(w + 1), BitOf(Direction::kRamp));
+    b.Const(static_cast<Reg>(w + 2), BitOf(Direction::kRamp));
+    b.Emit(Op::kNative, w, 0, static_cast<uint16_t>(Native::k_route_reset));
+    b.Emit(Op::kStoreAbs16, w, mark);
+  });
+  kit.PlaceAll(c);
+  auto f = Load(kit);
+  ASSERT_TRUE(f->RunUntilIdle());
+  EXPECT_LT(f->now(), 10u);
+  EXPECT_THAT(f->ReadSymbol(0, 0, "mark").value(), ElementsAre(5, 0));
+}
+
+TEST(LoadTimeCode, MustEnd) {
+  ProgramKit kit(1, 1);
+  ClassKit c = kit.AddClass("pe");
+  c.get().init_function = c.Fn("init", [&](FunctionBuilder& b) {
+    const Label top = b.NewLabel();
+    b.Bind(top);
+    b.Jump(top);
+  });
+  kit.PlaceAll(c);
+  const auto f = Fabric::Create(kit.Build(), {});
+  ASSERT_FALSE(f);
+  EXPECT_THAT(f.error().message, HasSubstr("does not come to an end"));
+}
+
 }  // namespace
 }  // namespace szarena::fabric

@@ -175,7 +175,7 @@ void Tile::Deliver(PortOut& port, uint32_t data, uint64_t t) {
 // ---------------------------------------------------------------- from the host
 Result<void> Fabric::Impl::CheckRegion(const Rect& r) const {
   if (r.x < 0 || r.y < 0 || r.width < 1 || r.height < 1 ||
-      r.x + r.width > static_cast<int>(width) || r.y + r.height > static_cast<int>(height)) {
+      int64_t{r.x} + r.width > int64_t{width} || int64_t{r.y} + r.height > int64_t{height}) {
     return Fail(
         ErrorCode::kInvalidArgument,
         fmt::format("the region of {}x{} PEs at ({}, {}) does not lie in the program's {}x{}",

@@ -174,6 +174,7 @@ struct Fabric::Impl {
   uint64_t now = 0;
   uint64_t host_free = 0;  // the host link is busy until then
   uint64_t host_cycles = 0;
+  bool loading = false;  // load-time code runs: whatever it wakes wakes in the first cycle
   bool stopped = false;
   bool late = false;                          // beyond Options::deadline
   bool cancelled = false;  // Options::stop said so in this run

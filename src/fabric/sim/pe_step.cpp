@@ -19,18 +19,6 @@ uint64_t Mix(uint64_t v) {
   return v ^ v >> 31;
 }
 
-// Input queues that a live operation reads: bit a queue.
-uint32_t Readers(const Comm& comm) {
-  uint32_t mask = 0;
-  for (const DsdState& s : comm.ops) {
-    if (!s.live) continue;
-    for (int i = 0; i < s.source_count; ++i) {
-      if (s.src[i].cls == OperandClass::kFabIn) mask |= 1u << s.src[i].queue;
-    }
-  }
-  return mask;
-}
-
 uint64_t Unpack(uint32_t data, uint32_t& shift, ScalarType type, bool only) {
   const int bits = SizeOf(type) * 8 >= 32 ? 32 : only ? SizeOf(type) * 8 : std::max(SizeOf(type) * 8, 16);
   const uint32_t part = shift >= 32 ? 0 : data >> shift;
@@ -72,7 +60,7 @@ void Tile::StartTask(Pe& pe, uint32_t binding, RunKind kind, uint32_t data, uint
   pe.task_since = t;
   pe.main_ready = t + core.cost->task_switch;
   ++pe.count.tasks;
-  StartFunction(core, pe, function, args.data(), static_cast<uint32_t>(params.size()));
+  StartFunction(core, pe, function, args.data(), static_cast<uint32_t>(std::min(params.size(), args.size())));
 }
 
 // Chooses and starts what the idle main thread does next. False where nothing can run now.
@@ -97,7 +85,7 @@ bool Tile::Pick(Pe& pe, uint64_t t) {
     }
   }
   if (Comm* comm = pe.comm.get()) {
-    const uint32_t readers = comm->live != 0 ? Readers(*comm) : 0;
+    const uint64_t readers = comm->live != 0 ? QueuesRead(*comm) : 0;
     for (uint32_t q = 0; q < comm->in.size(); ++q) {
       InputQueue& queue = comm->in[q];
       while (!queue.ring.empty() && queue.ring.front().ready <= t && (readers >> q & 1) == 0) {
@@ -268,7 +256,7 @@ void Tile::StepPe(Pe& pe, uint64_t t) {
       if (pe.main_ready > t || !Pick(pe, t)) break;
       ran = true;
       if (pe.state == MainState::kIdle) continue;  // a host copy: at once the next
-      Run(pe);
+      if (pe.state == MainState::kRunning) Run(pe);
       continue;
     }
     if (pe.state != MainState::kRunning || pe.main_ready > t) break;

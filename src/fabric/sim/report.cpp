@@ -254,12 +254,9 @@ std::vector<Waiting> Fabric::WaitingPes() {
         add(*pe, pe->main_ready, m.LineOf(*pe, kNoIndex, 0),
             fmt::format("{} was halted by a trap", TaskName(*pe)));
       if (pe->comm != nullptr) {
-        uint32_t readers = 0;
+        const uint64_t readers = QueuesRead(*pe->comm);
         for (const DsdState& s : pe->comm->ops) {
           if (!s.live) continue;
-          for (int i = 0; i < s.source_count; ++i) {
-            if (s.src[i].cls == OperandClass::kFabIn) readers |= 1u << s.src[i].queue;
-          }
           const std::string why = OperationWaits(core, *pe, s);
           if (why.empty() || (s.infinite && s.async)) continue;
           add(*pe, s.last_progress, m.LineOf(*pe, s.function, s.pc),

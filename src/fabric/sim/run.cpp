@@ -22,6 +22,7 @@ void Tile::WakePe(uint32_t id, uint64_t at) {
 }
 
 void Tile::WakeRouterId(uint32_t id, uint64_t at) {
+  if (fabric->loading) at = 1;
   if (id < first || id >= end) {
     outbox[fabric->tile_of_row[id / fabric->width]].push_back({at, id, 0xff});
     return;
