@@ -159,7 +159,7 @@ TEST(LoadTimeCode, RunsBeforeTheFirstCycle) {
     b.Const(static_cast<Reg>(w + 1), BitOf(Direction::kRamp));
     b.Const(static_cast<Reg>(w + 2), BitOf(Direction::kRamp));
     b.Emit(Op::kNative, w, 0, static_cast<uint16_t>(Native::k_route_reset));
-    b.Emit(Op::kStoreAbs16, w, mark);
+    b.Emit(Op::kStoreAbs16, b.Const(5), mark);
   });
   kit.PlaceAll(c);
   auto f = Load(kit);
