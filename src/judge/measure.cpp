@@ -35,12 +35,21 @@ constexpr milliseconds kTimedTimeout{30000};
 constexpr milliseconds kIdleTime{60};
 constexpr double kIdleSecondsAllowed = 0.008;
 
-// The data of one timed command, and what a right answer is. Made anew from its seeds for each direction.
+// One timed command of every worker. Its data are made anew from the seeds for each direction.
 struct Round {
   std::vector<uint64_t> seeds;
-  std::vector<Bytes> inputs;      // elements
-  std::vector<Bytes> references;  // our payloads
-  std::vector<Bytes> own;         // the candidate's payloads, kept with --format free
+  std::vector<Bytes> own;  // the candidate's payloads, kept with --format free
+};
+
+// The data of one call of the present round, and what a right answer is. The memory serves all rounds: taking it from the
+// system each time costs more than filling it.
+struct CallData {
+  Bytes input;     // elements
+  Bytes room;      // our payload, and behind it room for the longest
+  Bytes restored;  // what our decoder makes of it, where that is asked for
+  Bytes decoded;   // and of the worker's payload, where that is another
+  size_t payload_size = 0;
+  ByteView payload() const { return ByteView(room).first(payload_size); }
 };
 
 // Seconds of one command's calls.
@@ -64,13 +73,13 @@ void ForEachSlot(size_t count, F f) {
   f(0);
 }
 
-// Copies every input of a round to `to` on `threads` threads; seconds.
-double TimeCopy(const std::vector<Bytes>& inputs, Bytes& to, int threads) {
+// Copies every call's input to `to` on `threads` threads; seconds.
+double TimeCopy(const std::vector<CallData>& calls, Bytes& to, int threads) {
   const auto begin = Clock::now();
   std::vector<std::jthread> workers;
   const auto copy = [&](size_t k) {
-    for (size_t slot = 0; slot < inputs.size(); ++slot) {
-      const Bytes& from = inputs[slot];
+    for (size_t slot = 0; slot < calls.size(); ++slot) {
+      const Bytes& from = calls[slot].input;
       const size_t share = (from.size() + static_cast<size_t>(threads) - 1) / static_cast<size_t>(threads);
       const size_t first = std::min(from.size(), k * share);
       const size_t last = std::min(from.size(), first + share);
@@ -97,7 +106,7 @@ class Timing {
 
  private:
   Result<void> Prepare();
-  Result<void> Fill(Round& round) const;
+  Result<void> Fill(CallKind kind, const Round& round);
   double CopyBandwidth() const {  // bytes read and written per second
     if (device_ != nullptr) return device_->copy_gbs * 1e9;
     return 2 * static_cast<double>(copy_to_.size()) / MakeFigure(copy_seconds_).median;
@@ -107,8 +116,11 @@ class Timing {
   Result<std::optional<Times>> RunSide(Worker& worker, CallKind kind, Round& round, bool is_candidate);
   Result<std::optional<Times>> RunCommand(Worker& worker, CallKind kind, Round& round, bool is_candidate, bool with_transfers);
   std::optional<std::string> Verify(const Worker& worker, CallKind kind, Round& round, size_t slot, bool is_candidate);
-  const std::vector<Bytes>& Payloads(const Round& round, bool is_candidate) const {
-    return is_candidate && options_.free_format ? round.own : round.references;
+  // What a worker's call is given.
+  ByteView Source(CallKind kind, const Round& round, size_t slot, bool is_candidate) const {
+    if (kind == CallKind::kForward) return calls_[slot].input;
+    if (is_candidate && options_.free_format) return round.own[slot];
+    return calls_[slot].payload();
   }
   DirectionResult Summarise(const Series& series) const;
   // The device's events against the judge's clock, after Summarise.
@@ -123,6 +135,7 @@ class Timing {
   TimedData data_;
   szarena_problem problem_ = {};
   std::vector<Round> rounds_;
+  std::vector<CallData> calls_;  // of the present round
   std::vector<double> copy_seconds_;
   bool pinned_ = true;
   Bytes copy_to_;
@@ -133,6 +146,7 @@ Result<void> Timing::Prepare() {
   if (device_ != nullptr) task_.timed_elements = task_.timed_elements_on_device;
   SZARENA_TRY(data_, TimedData::Load(task_, candidate_.threads));
   problem_ = data_.problem();
+  calls_.resize(slots_);
   rounds_.resize(static_cast<size_t>(options_.trials + kWarmUps));
   for (Round& round : rounds_) {
     round.own.resize(slots_);
@@ -142,21 +156,29 @@ Result<void> Timing::Prepare() {
   return {};
 }
 
-Result<void> Timing::Fill(Round& round) const {
-  round.inputs.resize(slots_);
-  round.references.resize(slots_);
-  std::vector<Result<void>> filled(slots_);
-  ForEachSlot(slots_, [&](size_t slot) {
-    Bytes& input = round.inputs[slot];
-    input.resize(InputBytes(task_, problem_));
-    data_.Fill(round.seeds[slot], input);
-    Result<Bytes> reference = ReferenceForward(task_, problem_, input);
-    if (reference) {
-      round.references[slot] = *std::move(reference);
-    } else {
-      filled[slot] = tl::unexpected(reference.error());
+Result<void> Timing::Fill(CallKind kind, const Round& round) {
+  SZARENA_TRY(const uint64_t capacity, ForwardCapacity(task_, problem_));
+  const uint64_t elements = InputBytes(task_, problem_);
+  const auto fill = [&](size_t slot) -> Result<void> {
+    CallData& call = calls_[slot];
+    call.input.resize(elements);
+    call.room.resize(capacity);
+    data_.Fill(round.seeds[slot], call.input);
+    SZARENA_TRY(call.payload_size, ReferenceForwardInto(task_, problem_, call.input, call.room));
+    const bool forward = kind == CallKind::kForward;
+    if (forward && !task_.compressor) return {};
+    call.restored.resize(elements);
+    if (const auto status = ReferenceBackward(task_, problem_, call.payload(), call.restored); !status) {
+      return Fail(ErrorCode::kInternal, "our own payload cannot be decoded: " + status.error().message);
     }
-  });
+    // The way back has the same data again.
+    if (forward && CompareFields(problem_.dtype, call.input, call.restored, problem_.abs_bound).violations > 0) {
+      return Fail(ErrorCode::kInternal, "our own payload breaks the bound");
+    }
+    return {};
+  };
+  std::vector<Result<void>> filled(slots_);
+  ForEachSlot(slots_, [&](size_t slot) { filled[slot] = fill(slot); });
   for (const Result<void>& result : filled) SZARENA_TRY_VOID(result);
   return {};
 }
@@ -164,17 +186,17 @@ Result<void> Timing::Fill(Round& round) const {
 std::optional<std::string> Timing::Verify(const Worker& worker, CallKind kind, Round& round, size_t slot,
                                           bool is_candidate) {
   const target::Slot& answer = worker.answer(slot);
+  CallData& call = calls_[slot];
   const std::string function = FunctionName(candidate_, kind);
   if (answer.code != SZARENA_OK) return fmt::format("{} returned {} in a timed run", function, answer.code);
   const std::span<std::byte> output = worker.output(slot);
   if (kind == CallKind::kForward) {
     if (const auto fault = PayloadFault(answer.payload, output.size())) return *fault + " in a timed run";
     const ByteView payload = output.subspan(answer.payload.offset, answer.payload.size);
-    const Bytes& reference = round.references[slot];
+    const ByteView reference = call.payload();
+    const bool same = payload.size() == reference.size() && std::memcmp(payload.data(), reference.data(), payload.size()) == 0;
     if (!task_.compressor) {
-      if (!std::equal(payload.begin(), payload.end(), reference.begin(), reference.end())) {
-        return "the result of a timed run differs from the definition";
-      }
+      if (!same) return "the result of a timed run differs from the definition";
       return std::nullopt;
     }
     if (static_cast<double>(payload.size()) > static_cast<double>(reference.size()) / task_.ratio_rule.min_of_reference) {
@@ -184,26 +206,23 @@ std::optional<std::string> Timing::Verify(const Worker& worker, CallKind kind, R
       round.own[slot].assign(payload.begin(), payload.end());
       return std::nullopt;  // judged when its own decoder has read it
     }
-    Bytes decoded(round.inputs[slot].size());
-    if (const auto status = ReferenceBackward(task_, problem_, payload, decoded); !status) {
+    if (same) return std::nullopt;  // our own payload was decoded and compared when it was made
+    call.decoded.resize(call.input.size());
+    if (const auto status = ReferenceBackward(task_, problem_, payload, call.decoded); !status) {
       return "our decoder refuses a timed payload: " + status.error().message;
     }
-    if (CompareFields(problem_.dtype, round.inputs[slot], decoded, problem_.abs_bound).violations > 0) {
+    if (CompareFields(problem_.dtype, call.input, call.decoded, problem_.abs_bound).violations > 0) {
       return "a timed payload breaks the bound";
     }
     return std::nullopt;
   }
   if (is_candidate && options_.free_format) {
-    if (CompareFields(problem_.dtype, round.inputs[slot], output, problem_.abs_bound).violations > 0) {
+    if (CompareFields(problem_.dtype, call.input, output, problem_.abs_bound).violations > 0) {
       return "the output of a timed run breaks the bound";
     }
     return std::nullopt;
   }
-  Bytes expected(output.size());
-  if (const auto status = ReferenceBackward(task_, problem_, round.references[slot], expected); !status) {
-    return "our own payload cannot be decoded: " + status.error().message;
-  }
-  if (std::memcmp(expected.data(), output.data(), expected.size()) != 0) {
+  if (std::memcmp(call.restored.data(), output.data(), call.restored.size()) != 0) {
     return "the output of a timed run differs from our decoder's";
   }
   return std::nullopt;
@@ -221,10 +240,9 @@ Result<std::optional<Times>> Timing::RunSide(Worker& worker, CallKind kind, Roun
 }
 
 Result<std::optional<Times>> Timing::RunCommand(Worker& worker, CallKind kind, Round& round, bool is_candidate, bool with_transfers) {
-  const std::vector<Bytes>& sources = kind == CallKind::kForward ? round.inputs : Payloads(round, is_candidate);
   std::vector<SlotSizes> slots;
   SZARENA_TRY(const uint64_t capacity, OutputCapacity(task_, problem_, kind));
-  for (const Bytes& source : sources) slots.push_back({source.size(), capacity});
+  for (size_t slot = 0; slot < slots_; ++slot) slots.push_back({Source(kind, round, slot, is_candidate).size(), capacity});
   const auto failed = [&](const std::string& why) -> Result<std::optional<Times>> {
     if (!is_candidate) return Fail(ErrorCode::kInternal, "the baseline failed while timed: " + why);
     result_.fault = why;
@@ -234,7 +252,8 @@ Result<std::optional<Times>> Timing::RunCommand(Worker& worker, CallKind kind, R
   if (!prepared.ok) return failed(prepared.message);
   const PoisonKey key{DrawSecretSeed(), false};
   ForEachSlot(slots_, [&](size_t slot) {
-    std::memcpy(worker.input(slot).data(), sources[slot].data(), sources[slot].size());
+    const ByteView source = Source(kind, round, slot, is_candidate);
+    std::memcpy(worker.input(slot).data(), source.data(), source.size());
     Poison(worker.guard_before(slot), key);
     Poison(worker.guard_after(slot), key);
     Poison(worker.output(slot), key);
@@ -346,7 +365,7 @@ Result<void> Timing::RunDirection(CallKind kind) {
   for (size_t i = 0; i < rounds_.size(); ++i) {
     const bool counts = i >= static_cast<size_t>(kWarmUps);
     Round& round = rounds_[i];
-    SZARENA_TRY_VOID(Fill(round));
+    SZARENA_TRY_VOID(Fill(kind, round));
     // Candidate first, baseline first, in turn: what drifts hits both alike.
     for (const bool is_candidate : {i % 2 == 0, i % 2 != 0}) {
       if (!is_candidate && !theirs) continue;
@@ -356,15 +375,13 @@ Result<void> Timing::RunDirection(CallKind kind) {
       if (counts) (is_candidate ? series.candidate : series.baseline).push_back(*times);
     }
     if (counts) {
-      if (device_ == nullptr) copy_seconds_.push_back(TimeCopy(round.inputs, copy_to_, candidate_.threads));
+      if (device_ == nullptr) copy_seconds_.push_back(TimeCopy(calls_, copy_to_, candidate_.threads));
       double payload = 0;
       for (size_t slot = 0; slot < slots_; ++slot) {
-        payload += static_cast<double>(forward ? ours.answer(slot).payload.size : Payloads(round, true)[slot].size());
+        payload += static_cast<double>(forward ? ours.answer(slot).payload.size : Source(kind, round, slot, true).size());
       }
       series.payload_bytes.push_back(payload);
     }
-    round.inputs.clear();
-    round.references.clear();
   }
   result_.peak_memory_bytes = std::max(result_.peak_memory_bytes, ours.PeakMemoryBytes());
   SZARENA_TRY(const double idle, ours.IdleSeconds(kIdleTime));

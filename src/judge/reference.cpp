@@ -87,37 +87,41 @@ Result<uint64_t> ForwardCapacity(const TaskSpec& task, const szarena_problem& pr
   return kRoom;
 }
 
-Result<Bytes> ReferenceForward(const TaskSpec& task, const szarena_problem& problem, ByteView input) {
+Result<uint64_t> ReferenceForwardInto(const TaskSpec& task, const szarena_problem& problem, ByteView input,
+                                      std::span<std::byte> payload) {
   const codec::ConstArray values{input.data(), problem.n, CodecType(problem)};
+  const auto copied = [&](const Bytes& result) -> Result<uint64_t> {
+    SZARENA_CHECK(result.size() <= payload.size(), "the payload's buffer is too small");
+    if (!result.empty()) std::memcpy(payload.data(), result.data(), result.size());
+    return result.size();
+  };
   switch (task.kind) {
-    case TaskKind::kSzp: {
-      SZARENA_TRY(const uint64_t capacity, ForwardCapacity(task, problem));
-      Bytes payload(capacity);
-      SZARENA_TRY(const uint64_t size, codec::szp::Compress(values, SzpParams(problem), payload, 0));
-      payload.resize(size);
-      return payload;
-    }
-    case TaskKind::kSzx: {
-      SZARENA_TRY(const uint64_t capacity, ForwardCapacity(task, problem));
-      Bytes payload(capacity);
-      SZARENA_TRY(const uint64_t size, codec::szx::Compress(values, SzxParams(problem), payload, 0));
-      payload.resize(size);
-      return payload;
-    }
+    case TaskKind::kSzp:
+      return codec::szp::Compress(values, SzpParams(problem), payload, 0);
+    case TaskKind::kSzx:
+      return codec::szx::Compress(values, SzxParams(problem), payload, 0);
     case TaskKind::kQuantize:
-      return RunQuantize(problem, input);
+      return copied(RunQuantize(problem, input));
     case TaskKind::kLorenzo:
-      return RunLorenzo(problem, input);
+      return copied(RunLorenzo(problem, input));
     case TaskKind::kHistogram:
-      return RunHistogram(problem, input);
+      return copied(RunHistogram(problem, input));
     case TaskKind::kBitpack:
-      return RunBitpack(problem, input);
+      return copied(RunBitpack(problem, input));
     case TaskKind::kScan:
-      return RunScan(problem, input);
+      return copied(RunScan(problem, input));
     case TaskKind::kLeadingBytes:
-      return RunLeadingBytes(problem, input);
+      return copied(RunLeadingBytes(problem, input));
   }
   return Fail(ErrorCode::kInternal, "unknown task kind");
+}
+
+Result<Bytes> ReferenceForward(const TaskSpec& task, const szarena_problem& problem, ByteView input) {
+  SZARENA_TRY(const uint64_t capacity, ForwardCapacity(task, problem));
+  Bytes payload(capacity);
+  SZARENA_TRY(const uint64_t size, ReferenceForwardInto(task, problem, input, payload));
+  payload.resize(size);
+  return payload;
 }
 
 Result<void> ReferenceBackward(const TaskSpec& task, const szarena_problem& problem, ByteView payload,

@@ -28,6 +28,10 @@ Result<uint64_t> ForwardCapacity(const TaskSpec& task, const szarena_problem& pr
 // Our payload for an input.
 Result<Bytes> ReferenceForward(const TaskSpec& task, const szarena_problem& problem, ByteView input);
 
+// The same into the front of `payload`, which has ForwardCapacity bytes; returns the payload's size.
+Result<uint64_t> ReferenceForwardInto(const TaskSpec& task, const szarena_problem& problem, ByteView input,
+                                      std::span<std::byte> payload);
+
 // Our decoder on any bytes; kCorrupt where they are no payload. `output` has InputBytes bytes.
 Result<void> ReferenceBackward(const TaskSpec& task, const szarena_problem& problem, ByteView payload,
                                std::span<std::byte> output);
