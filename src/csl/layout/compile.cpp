@@ -160,7 +160,7 @@ class ProgramCompiler {
         TypeId element = info.kind == TypeKind::kPointer ? info.element : name.type;
         if (types.kind(element) == TypeKind::kArray) element = types[element].element;
         symbol.is_pointer = info.kind == TypeKind::kPointer;
-        const uint32_t size = types.SizeOf(element);
+        const auto size = static_cast<uint32_t>(types.SizeOf(element));
         // The host copies structs as words, or as halves where words do not fit.
         symbol.elem_size = static_cast<uint8_t>(types.kind(element) != TypeKind::kStruct ? size : size % 4 == 0 ? 4 : size % 2 == 0 ? 2 : 1);
       }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "csl/emit/class_builder.h"
+#include "csl/sema/dsd_forms.h"
 #include "csl/sema/dsd_operand.h"
 
 namespace szarena::csl {
@@ -105,11 +106,14 @@ Operand Run(BuiltinCall& call) {
   bytecode::DsdOpInfo info;
   info.op = op;
   std::vector<Operand> operands;
+  std::vector<Span> spans;
   for (size_t i = 0; i < operand_count; ++i) {
     Operand operand = eval.EvalLoaded(call.args[i]);
     if (operand.Stops()) return operand;
     operands.push_back(eval.Detach(std::move(operand)));
+    spans.push_back(eval.SpanOf(call.args[i]));
   }
+  if (!CheckDsdOperands(eval, call.entry.name, op, operands, spans, call.span)) return Operand::Error();
   // @faddhs takes its f32 and its f16 in either order.
   const auto is_float = [&](const Operand& operand, uint16_t bits) {
     const TypeInfo& type = eval.types()[operand.type];
@@ -125,7 +129,7 @@ Operand Run(BuiltinCall& call) {
     if (!is_dest && swapped) letter = LetterOf(facts, 1 - source);
     may_be_fabric = may_be_fabric || MayBeFabric(eval, operands[i].type);
     const std::optional<bytecode::Operand> operand =
-        OpOperand(call, operands[i], eval.SpanOf(call.args[i]), letter, is_dest);
+        OpOperand(call, operands[i], spans[i], letter, is_dest);
     if (!operand) return Operand::Error();
     (is_dest ? info.dest : info.src[source]) = *operand;
   }
@@ -145,10 +149,16 @@ Operand Run(BuiltinCall& call) {
         info.index = eval.ToReg(value, index->span);
       }
     }
+    if (op == DsdOp::kDfilt && (settings.Find("on_control") != nullptr || info.has_index)) {
+      return eval.Report(DiagKind::kDfiltSettings, call.span, info.has_index ? "has no '.index'" : "has no '.on_control'");
+    }
     if (!settings.Finish()) return Operand::Error();
     if (info.settings.async && !may_be_fabric) {
       return eval.Report(DiagKind::kAsyncNeedsFabric, call.span, call.entry.name);
     }
+  }
+  if (op == DsdOp::kDfilt && !info.settings.async) {
+    return eval.Report(DiagKind::kDfiltSettings, call.span, "is always asynchronous");
   }
   bytecode::FunctionBuilder& fb = eval.fb();
   eval.At(call.span);

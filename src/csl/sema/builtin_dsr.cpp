@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data structure registers and FIFOs.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "csl/emit/class_builder.h"
@@ -162,6 +164,35 @@ bool CheckFifoArch(Evaluator& eval, Settings& settings, const bytecode::FifoInfo
   return ok;
 }
 
+// Reads '.dest', '.src' and '.xdsr', the registers that the FIFO is to use. Operations on them go to the FIFO.
+bool ReadFifoRegisters(Evaluator& eval, Settings& settings, size_t slot, Span span) {
+  std::optional<Int128> dest, src;
+  int given = 0;
+  for (const std::string_view name : {"dest", "src", "xdsr"}) {
+    Settings::Entry* entry = settings.Find(name);
+    if (entry == nullptr) continue;
+    ++given;
+    const DsrKind kind = name == "dest" ? DsrKind::kDest : name == "src" ? DsrKind::kSrc1 : DsrKind::kXdsr;
+    const std::optional<Value> value = eval.RequireValue(eval.Coerce(entry->operand, eval.types().Dsr(kind), entry->span), entry->span);
+    if (!value || value->as_int() == nullptr) return false;
+    if (name == "dest") dest = *value->as_int();
+    if (name == "src") src = *value->as_int();
+  }
+  if (given == 0) return true;
+  const auto number = [](Int128 handle) { return static_cast<uint32_t>(handle) & 0xff; };
+  if (given < 3 || number(*dest) != number(*src)) {
+    eval.Report(DiagKind::kFifoOwnRegisters, span, given < 3 ? "" : fmt::format(", not {} and {}", number(*dest), number(*src)));
+    return false;
+  }
+  for (const Int128 handle : {*dest, *src}) {
+    if (!eval.unit().fifo_registers.emplace(static_cast<uint32_t>(handle), static_cast<uint32_t>(slot)).second) {
+      eval.Report(DiagKind::kFifoRegister, span);
+      return false;
+    }
+  }
+  return true;
+}
+
 Operand AllocateFifo(BuiltinCall& call) {
   Evaluator& eval = call.eval;
   TypeTable& types = eval.types();
@@ -222,6 +253,7 @@ Operand AllocateFifo(BuiltinCall& call) {
       fifo.priority = static_cast<bytecode::Priority>(*priority + 1);
     }
     (void)settings.Choice("simd_mode", {"simd_32", "simd_64", "simd_32_or_64", "simd_off", "simd_max"});
+    if (!ReadFifoRegisters(eval, settings, slot, call.span)) return Operand::Error();
     if (!CheckFifoArch(eval, settings, fifo)) return Operand::Error();
     if (!settings.Finish()) return Operand::Error();
   }

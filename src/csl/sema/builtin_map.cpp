@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "csl/emit/class_builder.h"
+#include "csl/sema/dsd_forms.h"
 #include "csl/sema/dsd_operand.h"
 
 namespace szarena::csl {
@@ -48,6 +49,7 @@ Operand Map(BuiltinCall& call) {
     if (!element) return eval.Report(DiagKind::kMapCallback, fn_span, eval.NameOf(fn->type));
     bytecode::Operand input;
     if (IsDsdLike(eval, operand.type)) {
+      if (!CheckMapOperand(eval, operand, false, span)) return Operand::Error();
       const std::optional<bytecode::Operand> dsd = DsdOperand(eval, operand, span);
       if (!dsd) return Operand::Error();
       input = *dsd;
@@ -70,6 +72,7 @@ Operand Map(BuiltinCall& call) {
     const TypeInfo out_info = types[operand.type];
     if (!element) return eval.Report(DiagKind::kMapCallback, fn_span, eval.NameOf(fn->type));
     if (IsDsdLike(eval, operand.type)) {
+      if (!CheckMapOperand(eval, operand, true, span)) return Operand::Error();
       const std::optional<bytecode::Operand> dsd = DsdOperand(eval, operand, span);
       if (!dsd) return Operand::Error();
       info.output = *dsd;
