@@ -84,8 +84,9 @@ std::string Program::ToText() const {
 namespace {
 
 using Part = std::string (*)(Build&, const std::string&);
-constexpr Part kParts[] = {ComputePart, VectorPart, StreamPart,   StreamPart,  TaskPart,
-                           FifoPart,    SwitchPart, ComptimePart, LibraryPart, EndPart};
+constexpr Part kParts[] = {ComputePart, VectorPart,  StreamPart,   StreamPart,  TaskPart,
+                           FifoPart,    SwitchPart,  ComptimePart, LibraryPart, EndPart,
+                           ChainPart,   TrafficPart, TrafficPart,  ChangePart};
 
 // The modules of the parts; true where one of them asks which PE it is on.
 bool AddParts(Build& b, std::string& imports, std::string& stages) {

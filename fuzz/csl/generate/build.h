@@ -63,6 +63,9 @@ std::string SwitchPart(Build& b, const std::string& p);
 std::string ComptimePart(Build& b, const std::string& p);
 std::string LibraryPart(Build& b, const std::string& p);
 std::string EndPart(Build& b, const std::string& p);
+std::string ChainPart(Build& b, const std::string& p);
+std::string TrafficPart(Build& b, const std::string& p);
+std::string ChangePart(Build& b, const std::string& p);
 // Adds host commands, exports and root code.
 void HostPart(Build& b);
 
