@@ -110,8 +110,8 @@ std::string Between(Build& b, const std::string& p) {
       ".input_queue = @get_input_queue({}) }}), {}, .{{ .async = true{} }});\n",
       p, n, color, in, Typed(Int(16), by), ut(3));
   const std::string drain = fmt::format(
-      "{0}@add16(@get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{1}}} -> {2}out[i] }}), {2}fifo, "
-      "{3}, .{{ {4}{5} }});\n",
+      "{0}@add16(@get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{1}}} -> {2}out[i] }}), {3}, "
+      "{2}fifo, .{{ {4}{5} }});\n",
       signal.before, n, p, Typed(Int(16), by2), signal.settings, ut(4));
   const std::string receive = c.Chance(50) ? fill + "    " + drain : drain + "    " + fill;
   text += "fn start() void {\n";

@@ -39,19 +39,22 @@ std::string Whole(const std::string& array, int n) {
 }
 
 // All PEs of a row send on one colour, from both sides of a sink. The order in which their wavelets
-// come is the routers'; the sum is not.
+// come is the routers'; the sum of integers and the largest number do not depend on it.
 std::string Merge(Build& b, const std::string& p) {
   Choices& c = b.c;
   if (b.width() < 2) return {};
   const int color = b.take.Color(), out = b.take.OutputQueue(), in = b.take.InputQueue();
   if (color < 0 || out < 0 || in < 0) return {};
   const int y = c.Between(0, b.height() - 1), sink = c.Between(0, b.width() - 1),
-            n = c.Between(1, 6), last = b.width() - 1;
-  const uint32_t kind = c.Below(4);
+            n = c.Between(1, 6), last = b.width() - 1, by = c.Between(-20, 20), total = n * last;
+  const uint32_t kind = c.Below(4);  // data task, @map, running maximum in the background or not
+  const bool largest = kind >= 2;
+  const Type type = largest ? kF32 : Int(16);
+  const Op plus = Op::kAdd;
   std::vector<Bits> values;
-  for (int i = 0; i < n; ++i) values.push_back(SmallValue(c, Int(16)));
-  const int by = c.Between(-20, 20), total = n * last;
-  Bits sum = 0;
+  for (int i = 0; i < n; ++i) values.push_back(SmallValue(c, type));
+  const Bits start = Convert(Int(16), type, static_cast<Bits>(largest ? -5000 : 0) & 0xffff);
+  Bits result = start;
   for (int x = 0; x <= last; ++x) {
     if (x == sink) {
       b.layout += Route(x, y, color, x == 0 ? "EAST" : x == last ? "WEST" : "WEST, EAST", "RAMP");
@@ -60,37 +63,40 @@ std::string Merge(Build& b, const std::string& p) {
     const bool at_edge = x == 0 || x == last;
     const std::string behind = x < sink ? "WEST" : "EAST", on = x < sink ? "EAST" : "WEST";
     b.layout += Route(x, y, color, at_edge ? "RAMP" : "RAMP, " + behind, on);
-    for (const Bits v : values) sum += v + static_cast<Bits>(by * x);
+    const Bits more = Convert(Int(16), type, static_cast<Bits>(by * x) & 0xffff);
+    for (const Bits v : values) {
+      const Bits sent = Apply(plus, type, v, more);
+      result = largest ? Max(type, result, sent) : Apply(plus, type, result, sent);
+    }
   }
-  sum &= 0xffff;
   std::string text = fmt::format(
       "const is_sink = {};\nconst is_sender = (x == x) and y == {} and !is_sink;\nvar {}data = "
-      "{};\nexport var {}sum: i16 = 0;\nvar {}count: u16 = 0;\n",
-      Is({sink, y}), y, p, ArrayText(Int(16), values), p, p);
+      "{};\nexport var {}result: {} = {};\nvar {}count: u16 = 0;\n",
+      Is({sink, y}), y, p, ArrayText(type, values), p, type.Name(), Literal(type, start), p);
   std::string binds, receive;
   if (kind == 0) {
     const std::string id =
         fmt::format("@get_data_task_id({}({}))", b.wse3() ? "@get_input_queue" : "@get_color",
                     b.wse3() ? in : color);
     text += fmt::format(
-        "task {0}got(v: i16) void {{\n  {0}sum += v;\n  {0}count += 1;\n  if ({0}count == {1}) "
+        "task {0}got(v: i16) void {{\n  {0}result += v;\n  {0}count += 1;\n  if ({0}count == {1}) "
         "@activate(next_id);\n}}\n",
         p, total);
     binds = fmt::format("    @bind_data_task({}got, {});\n    @block({});\n", p, id, id);
     receive = fmt::format("    @unblock({});\n", id);
   } else if (kind == 1) {
-    text += fmt::format("fn {0}note(v: i16) void {{ {0}sum += v; }}\n", p);
+    text += fmt::format("fn {0}note(v: i16) void {{ {0}result += v; }}\n", p);
     receive =
         fmt::format("    @map({}note, {});\n    @activate(next_id);\n", p, Input(color, in, total));
   } else {
     const bool async = kind == 2;
     Signal signal;
     if (async) {
-      signal = MakeSignal(b, p, "summed");
+      signal = MakeSignal(b, p, "merged");
       text += signal.declarations;
       binds = signal.binds;
     }
-    receive = fmt::format("    {0}@add16(&{1}sum, {2}, {1}sum{3});\n{4}", signal.before, p,
+    receive = fmt::format("    {0}@fmaxs(&{1}result, {1}result, {2}{3});\n{4}", signal.before, p,
                           Input(color, in, total),
                           async ? fmt::format(", .{{ {}{} }}", signal.settings, Priority(b)) : "",
                           async ? "" : "    @activate(next_id);\n");
@@ -101,14 +107,14 @@ std::string Merge(Build& b, const std::string& p) {
       "comptime {{\n  if (is_sender) {{\n    {}\n  }}\n  if (is_sink) {{\n{}    {}\n  }}\n}}\n",
       InitOutput(b, out, color), binds, InitInput(b, in, color, kind != 0 || c.Chance(50)));
   text += fmt::format(
-      "fn start() void {{\n  if (is_sink) {{\n{}  }} else if (is_sender) {{\n    @add16({}, {}, "
-      "{} * @as(i16, x){});\n    @activate(next_id);\n  }} else {{\n    @activate(next_id);\n  "
-      "}}\n}}\n",
-      receive, Output(color, out, n), Whole(p + "data", n), by,
-      background ? fmt::format(", .{{ .async = true{} }}", Priority(b)) : "");
+      "fn start() void {{\n  if (is_sink) {{\n{}  }} else if (is_sender) {{\n    @{}({}, {}, "
+      "@as({}, {} * @as(i16, x)){});\n    @activate(next_id);\n  }} else {{\n    "
+      "@activate(next_id);\n  }}\n}}\n",
+      receive, largest ? "fadds" : "add16", Output(color, out, n), Whole(p + "data", n),
+      type.Name(), by, background ? fmt::format(", .{{ .async = true{} }}", Priority(b)) : "");
   for (int py = 0; py < b.height(); ++py) {
     for (int px = 0; px < b.width(); ++px)
-      b.Expect(px, py, p + "sum", Int(16), {Spot{px, py} == Spot{sink, y} ? sum : 0});
+      b.Expect(px, py, p + "result", type, {Spot{px, py} == Spot{sink, y} ? result : start});
   }
   return text;
 }

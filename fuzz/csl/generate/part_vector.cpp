@@ -40,6 +40,9 @@ class Vectors {
       if (arrays_[i].type == type && arrays_[i].size() >= least) fit.push_back(i);
     }
     if (!fit.empty() && c_.Chance(70)) return c_.Pick(fit);
+    return NewArray(type, least);
+  }
+  size_t NewArray(Type type, int least) {
     arrays_.push_back(MakeArray(c_, fmt::format("{}a{}", p_, arrays_.size()), type, least));
     first_.push_back(DeclarationOf(arrays_.back()));
     return arrays_.size() - 1;
@@ -87,7 +90,8 @@ class Vectors {
       const Type type = op.sources[k];
       const bool is_last_scalar = op.is_fma && k == 2;
       const bool needs_vector = !has_vector && k + 1 == (op.is_fma ? 2 : op.sources.size());
-      if (is_last_scalar || (!needs_vector && c_.Chance(35))) {
+      const bool may_be_scalar = !needs_vector && !op.is_fma && !(op.name == "sub16" && k == 0);
+      if (is_last_scalar || (may_be_scalar && c_.Chance(35))) {
         Bits v = SmallValue(c_, type);
         if ((op.name == "sll16" || op.name == "slr16" || op.name == "sar16") && k == 1)
           v = c_.Below(16);
@@ -104,7 +108,9 @@ class Vectors {
       has_vector = true;
       // Other elements of the destination would be read while they are written: the same view, or
       // another array.
+      const bool shift = (op.name == "sll16" || op.name == "slr16" || op.name == "sar16") && k == 1;
       size_t from = ArrayOf(type, length);
+      if (shift && from == dest) from = NewArray(type, length);  // it will be masked
       View view;
       if (from == dest) {
         view = to;
@@ -114,13 +120,8 @@ class Vectors {
       std::vector<Bits> elements;
       for (const int e : view.elements)
         elements.push_back(arrays_[from].values[static_cast<size_t>(e)]);
-      if ((op.name == "sll16" || op.name == "slr16" || op.name == "sar16") && k == 1) {
+      if (shift) {
         // Amounts below 16 only: masked first, in place.
-        if (from == dest) {
-          values.push_back(std::vector<Bits>(static_cast<size_t>(length), 3));
-          operands.push_back("@as(u16, 3)");
-          continue;
-        }
         body_ += fmt::format("  @and16({0}, {0}, 15);\n", view.text);
         std::vector<bool> done(arrays_[from].values.size());
         for (size_t i = 0; i < elements.size(); ++i) {
@@ -155,7 +156,7 @@ class Vectors {
 
   // @fadds(&sum, sum, dsd) and its like.
   void Reduction() {
-    static const char* const kNames[] = {"fadds", "faddh", "fmaxs", "fmaxh", "add16", "xor16"};
+    static const char* const kNames[] = {"fadds", "faddh", "fmaxs", "fmaxh", "fsubs", "fmuls"};
     const std::string name = kNames[c_.Below(6)];
     for (const VectorOp& op : VectorOps(b_.HalfType(), false)) {
       if (op.name != name) continue;
