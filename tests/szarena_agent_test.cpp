@@ -200,7 +200,7 @@ TEST_F(AgentProgramTest, WhatIsMissingOrMisspeltIsSaidBeforeAnythingIsWritten) {
   };
   EXPECT_EQ(code("openai:m", "iterative", {}, "OPENAI_API_KEY"), 3);
   EXPECT_EQ(code("nobody:m", "iterative", {}, "no agent 'nobody:m'"), 2);
-  EXPECT_EQ(code("synthetic", "scripted", {"--resume"}, "cannot go on"), 2);
+  EXPECT_EQ(code("command:true", "program", {"--resume"}, "cannot go on"), 2);
   EXPECT_EQ(code("openai:m", "waterfall", {}, "no workflow 'waterfall'"), 2);
   std::ofstream(Path("models.toml"), std::ios::app)
       << "[providers.free]\nprotocol = \"openai-chat\"\nbase_url = \"http://127.0.0.1:1\"\n";

@@ -2,6 +2,7 @@
 // What drives a session: a script, a model in a workflow, an external program.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "agent/toolbox.h"
@@ -17,6 +18,14 @@ struct AgentEnd {
   std::string detail;
 };
 
+// How an interrupted session of an agent goes on.
+enum class Resuming : uint8_t {
+  kNo,      // it cannot: what the agent knows is lost
+  kReplay,  // the agent is run again from its beginning; its earlier steps are told from the
+            // transcript, and it must depend on nothing else
+  kNext,    // the agent does the next thing, with the files as they lie there
+};
+
 class Agent {
  public:
   Agent() = default;
@@ -26,6 +35,7 @@ class Agent {
 
   // Who it is: kind ("scripted", "model", "program"), name, version, settings. Stored and reported.
   virtual data::Json Identity() const = 0;
+  virtual Resuming resuming() const { return Resuming::kReplay; }
   // From the prompt to the end, through the tools only. What a model says goes to the transcript.
   virtual Result<AgentEnd> Run(const std::string& prompt, Toolbox& toolbox) = 0;
 };

@@ -15,11 +15,10 @@ void Add(std::optional<T>& sum, const std::optional<T>& part) {
 
 }  // namespace
 
-Meter::Meter(Budget budget, int64_t earlier_attempts, const store::Usage& earlier)
+Meter::Meter(Budget budget, const store::Usage& earlier)
     : budget_(budget),
       begin_(std::chrono::steady_clock::now()),
       earlier_seconds_(earlier.wall_seconds),
-      attempts_(earlier_attempts),
       usage_(earlier) {}
 
 void Meter::AddAttempt() {

@@ -34,8 +34,9 @@ struct ModelCallCost {
 // program's model uses).
 class Meter {
  public:
-  // `earlier`: what the same session had used before it was interrupted.
-  explicit Meter(Budget budget, int64_t earlier_attempts = 0, const store::Usage& earlier = {});
+  // `earlier`: what the same session had used before it was interrupted (its attempts are counted
+  // as they are taken up).
+  explicit Meter(Budget budget, const store::Usage& earlier = {});
 
   void AddAttempt();
   void AddModelCall(const ModelCallCost& cost);
@@ -55,7 +56,7 @@ class Meter {
   const std::chrono::steady_clock::time_point begin_;
   const double earlier_seconds_;
   mutable std::mutex mutex_;
-  int64_t attempts_;
+  int64_t attempts_ = 0;
   store::Usage usage_;
 };
 

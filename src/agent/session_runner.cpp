@@ -7,10 +7,16 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
+#include <fstream>
+#include <mutex>
 #include <optional>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/utc.h"
@@ -43,10 +49,12 @@ Result<void> MakeFolder(const fs::path& folder) {
               fmt::format("cannot make folder '{}': {}", folder.string(), fault.message()));
 }
 
-// An empty workspace with the files to start from; the one that is there where a session goes on.
-Result<Workspace> PrepareWorkspace(const SessionPlan& plan, const std::string& stem) {
+// An empty workspace with the files to start from. Where a session is played again, its calls fill
+// it again: what an interruption left there, half done or not recorded, does not count. With
+// `keep`: the one that is there.
+Result<Workspace> PrepareWorkspace(const SessionPlan& plan, const std::string& stem, bool keep) {
   const fs::path folder = fs::path(plan.out_dir) / "workspaces" / stem;
-  if (plan.resume) {
+  if (keep) {
     SZARENA_TRY_VOID(MakeFolder(folder));
     return Workspace(folder.string());
   }
@@ -94,6 +102,12 @@ class SessionLock {
   int fd_;
 };
 
+bool HasWholeLine(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  return std::getline(file, line) && !file.eof();
+}
+
 AgentEnd EndOfError(const Error& error) {
   const bool stopped = error.code == ErrorCode::kCancelled;
   return {stopped ? store::StopReason::kInterrupted : store::StopReason::kError, error.ToString()};
@@ -119,41 +133,84 @@ store::Usage UsageFromJson(const Json& json) {
   return usage;
 }
 
-// The transcript of a new session, or of the one that goes on with what it had used so far.
-struct Record {
-  Transcript transcript;
-  store::Usage earlier;
-};
-Result<Record> OpenTranscript(const SessionPlan& plan, const store::Session& session) {
+// The transcript of a new session, or of the one that goes on.
+Result<Transcript> OpenTranscript(const SessionPlan& plan, const store::Session& session) {
   const std::string path = (fs::path(plan.out_dir) / session.transcript).string();
-  if (plan.resume) {
-    SZARENA_TRY(const TranscriptRecords records, ReadTranscript(path));
-    const Json* last = records.Last("usage");
-    const Json* total = last ? last->Find("total") : nullptr;
-    SZARENA_TRY(Transcript transcript, Transcript::Continue(path));
-    SZARENA_TRY_VOID(transcript.Add("resume", Json::MakeObject()));
-    return Record{std::move(transcript), total ? UsageFromJson(*total) : store::Usage{}};
+  // Killed before its first line was whole: there is nothing to go on with.
+  const bool old = plan.resume && HasWholeLine(path);
+  SZARENA_TRY(Transcript transcript, old ? Transcript::Continue(path) : Transcript::Create(path));
+  if (!old) {
+    SZARENA_TRY_VOID(transcript.Add("session", Json::Of({{"version", kTranscriptVersion},
+                                                         {"key", KeyJson(plan.key)},
+                                                         {"agent", session.agent}})));
   }
-  SZARENA_TRY(Transcript transcript, Transcript::Create(path));
-  SZARENA_TRY_VOID(transcript.Add("session", Json::Of({{"version", kTranscriptVersion},
-                                                       {"key", KeyJson(plan.key)},
-                                                       {"agent", session.agent}})));
-  SZARENA_TRY_VOID(transcript.Add(
-      "prompt", Json::Of({{"sha256", session.prompt_sha256}, {"text", plan.prompt}})));
-  return Record{std::move(transcript), {}};
+  if (!transcript.earlier().First("prompt")) {
+    SZARENA_TRY_VOID(transcript.Add(
+        "prompt", Json::Of({{"sha256", session.prompt_sha256}, {"text", plan.prompt}})));
+  }
+  if (plan.resume) SZARENA_TRY_VOID(transcript.Add("resume", Json::MakeObject()));
+  return transcript;
 }
 
-// Everything between the session's first and last mark in the store. An Error: it could not start,
-// or the transcript could not be finished.
+// What the interrupted session had used: its models as the last answer says, the time of all runs.
+store::Usage EarlierUsage(const TranscriptRecords& earlier) {
+  const Json* last = earlier.Last("usage");
+  const Json* total = last ? last->Find("total") : nullptr;
+  store::Usage usage = total ? UsageFromJson(*total) : store::Usage{};
+  usage.wall_seconds = std::max(usage.wall_seconds, earlier.WallSeconds());
+  return usage;
+}
+
+// The stored attempts that the transcript has too. Others were lost with the end of a transcript
+// and are made again.
+Result<std::vector<store::Attempt>> EarlierAttempts(const Transcript& transcript, int64_t id,
+                                                    store::Store& store) {
+  SZARENA_TRY(std::vector<store::Attempt> attempts, store.Attempts(id));
+  const auto& records = transcript.earlier_attempts();
+  const auto unknown = std::ranges::find_if(attempts, [&](const store::Attempt& attempt) {
+    const auto record = records.find(attempt.number);
+    const Json* hash = record == records.end() ? nullptr : record->second.Find("candidate_sha256");
+    return !hash || *hash != Json(attempt.verdict.candidate_sha256);
+  });
+  if (unknown == attempts.end()) return attempts;
+  SZARENA_TRY_VOID(store.DropAttempts(id, unknown->number - 1));
+  attempts.erase(unknown, attempts.end());
+  return attempts;
+}
+
+// Shows in the transcript how long the session has been running, also where nothing else happens
+// for a while: that time counts where it is killed and goes on.
+class Heart {
+ public:
+  explicit Heart(Transcript& transcript)
+      : thread_([this, &transcript](const std::stop_token& stop) {
+          std::unique_lock lock(mutex_);
+          while (true) {
+            wake_.wait_for(lock, stop, kBeat, [] { return false; });
+            if (stop.stop_requested()) return;
+            // A full disk is told where the session itself writes.
+            [[maybe_unused]] const auto added = transcript.Beat(kBeat);
+          }
+        }) {}
+
+ private:
+  static constexpr std::chrono::seconds kBeat{5};
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;  // last: ends before the others do
+};
+
+// Everything between the session's first and last mark in the store. An Error: it could not start
+// or go on, or the transcript could not be finished.
 Result<Played> Play(const SessionPlan& plan, const store::Session& session, int64_t id,
                     Agent& agent, JudgePort& judge, store::Store& store,
                     const SessionObserver& observer, std::stop_token stop) {
   const std::string stem = FileStem(plan.key);
-  SZARENA_TRY_VOID(MakeFolder(fs::path(plan.out_dir) / "transcripts"));
-  SZARENA_TRY(Workspace workspace, PrepareWorkspace(plan, stem));
-  SZARENA_TRY(Record record, OpenTranscript(plan, session));
-  Transcript& transcript = record.transcript;
-  SZARENA_TRY(std::vector<store::Attempt> attempts, store.Attempts(id));
+  const bool next = plan.resume && agent.resuming() == Resuming::kNext;
+  SZARENA_TRY(Transcript transcript, OpenTranscript(plan, session));
+  if (next) transcript.DropSteps();
+  SZARENA_TRY(Workspace workspace, PrepareWorkspace(plan, stem, next));
+  SZARENA_TRY(std::vector<store::Attempt> attempts, EarlierAttempts(transcript, id, store));
 
   Toolbox toolbox({.description = plan.description,
                    .workspace = std::move(workspace),
@@ -168,9 +225,14 @@ Result<Played> Play(const SessionPlan& plan, const store::Session& session, int6
                    },
                    .on_call = observer.on_call,
                    .references = plan.references},
-                  std::move(attempts), record.earlier);
+                  std::move(attempts), EarlierUsage(transcript.earlier()));
 
-  const Result<AgentEnd> run = agent.Run(plan.prompt, toolbox);
+  const Result<AgentEnd> run = [&] {
+    const Heart heart(transcript);
+    return agent.Run(plan.prompt, toolbox);
+  }();
+  // It did not come to where it had been: nothing new happened.
+  if (!run && transcript.Replaying()) return tl::unexpected(run.error());
   Played played;
   played.end = run ? *run : EndOfError(run.error());
   played.usage = toolbox.meter().usage();
@@ -186,7 +248,7 @@ Result<Played> Play(const SessionPlan& plan, const store::Session& session, int6
 }
 
 // The unfinished session of the same key, if it is the same in everything that counts.
-Result<int64_t> Reopen(const store::Session& session, store::Store& store) {
+Result<int64_t> Reopen(store::Session& session, store::Store& store) {
   SZARENA_TRY(const store::Session earlier, store.ResumeSession(session.key));
   const auto changed = [&](std::string_view what) {
     return Fail(
@@ -196,6 +258,7 @@ Result<int64_t> Reopen(const store::Session& session, store::Store& store) {
   if (earlier.prompt_sha256 != session.prompt_sha256) return changed("prompt");
   if (earlier.agent != session.agent) return changed("agent or its settings");
   if (earlier.hidden_seed != session.hidden_seed) return changed("hidden seed");
+  session.usage = earlier.usage;
   return earlier.id;
 }
 
@@ -225,6 +288,12 @@ Json UsageJson(const store::Usage& usage) {
 Result<SessionOutcome> RunSession(const SessionPlan& plan, Agent& agent, JudgePort& judge,
                                   store::Store& store, const SessionObserver& observer,
                                   std::stop_token stop) {
+  if (plan.resume && agent.resuming() == Resuming::kNo) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("session '{}' cannot go on after an interruption; run it again without "
+                            "--resume",
+                            plan.key.Title()));
+  }
   store::Session session;
   session.key = plan.key;
   session.agent = agent.Identity();
@@ -242,7 +311,11 @@ Result<SessionOutcome> RunSession(const SessionPlan& plan, Agent& agent, JudgePo
   }
 
   auto played = Play(plan, session, id, agent, judge, store, observer, std::move(stop));
-  if (!played) played = Played{EndOfError(played.error()), {}, 0, played.error()};
+  if (!played) {
+    const Error error = played.error();
+    played = Played{EndOfError(error), session.usage, 0, error};
+    if (plan.resume) played->end.reason = store::StopReason::kInterrupted;  // as it was
+  }
   SZARENA_TRY_VOID(store.EndSession(id, played->end.reason, played->end.detail, played->usage));
   if (played->error) return tl::unexpected(*played->error);
   return SessionOutcome{id, played->end.reason, played->attempts, played->usage};

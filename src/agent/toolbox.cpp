@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <thread>
 #include <utility>
 
@@ -43,12 +44,25 @@ Json CutTexts(const Json& value, const std::string& handle) {
   return Page(*value.string(), 0, page) + fmt::format("\n[cut; the whole: {}]", handle);
 }
 
+std::atomic<int64_t> next_job = 1;  // of all sessions: the ids of one tell nothing to another
+
+// The numbers of jobs and outputs go on where they were.
+void RaiseAbove(const Json* id, std::string_view prefix, auto& next) {
+  if (!id || !id->string() || !id->string()->starts_with(prefix)) return;
+  int64_t number = 0;
+  const std::string& text = *id->string();
+  std::from_chars(text.data() + prefix.size(), text.data() + text.size(), number);
+  if (number >= next) next = number + 1;
+}
+
 }  // namespace
 
 // One run of a tool that takes long. The thread writes, guarded by the toolbox's state_.
 struct Toolbox::Job {
   std::string id;
   const Tool* tool = nullptr;
+  Json arguments;
+  std::optional<Files> files;  // until it has ended
   Clock::time_point begin = Clock::now();
   std::stop_source stop;
   std::optional<judge::Stage> stage;
@@ -80,9 +94,21 @@ ToolResult Refused(std::string message) {
 
 Toolbox::Toolbox(ToolboxContext context, std::vector<store::Attempt> earlier_attempts,
                  const store::Usage& earlier)
-    : context_(std::move(context)),
-      meter_(context_.budget, static_cast<int64_t>(earlier_attempts.size()), earlier),
-      attempts_(std::move(earlier_attempts)) {}
+    : context_(std::move(context)), meter_(context_.budget, earlier) {
+  const auto& records = context_.transcript.earlier_attempts();
+  for (store::Attempt& attempt : earlier_attempts) {
+    const auto record = records.find(attempt.number);
+    if (record == records.end()) continue;
+    const Json* files = record->second.Find("files");
+    const Json* final = record->second.Find("final");
+    earlier_.emplace(attempt.number, Earlier{std::move(attempt), files ? *files : Json(),
+                                             final && final->boolean().value_or(false)});
+  }
+  if (context_.transcript.Replaying()) return;
+  while (!earlier_.empty() && TakeEarlier(static_cast<int64_t>(attempts_.size()) + 1)) {
+  }
+  told_ = attempts_.size();
+}
 
 Toolbox::~Toolbox() {
   for (const std::shared_ptr<Job>& job : jobs_) {
@@ -101,12 +127,42 @@ std::vector<store::Attempt> Toolbox::attempts() const {
   return attempts_;
 }
 
+std::vector<store::Attempt> Toolbox::told_attempts() const {
+  const std::lock_guard lock(state_);
+  return {attempts_.begin(), attempts_.begin() + static_cast<std::ptrdiff_t>(told_)};
+}
+
+Json Toolbox::FilesOf(const store::Attempt& attempt) const {
+  const std::lock_guard lock(state_);
+  return attempt_files_.at(static_cast<size_t>(attempt.number) - 1);
+}
+
+std::optional<std::string> Toolbox::LimitReached() const {
+  return context_.transcript.Replaying() ? std::nullopt : meter_.Reached();
+}
+
 Result<ToolResult> Toolbox::Call(std::string_view name, const Json& arguments,
                                  const JudgeHooks& hooks) {
   if (context_.stop.stop_requested()) return Fail(ErrorCode::kCancelled, "stopped on request");
+  Transcript& transcript = context_.transcript;
+  const Json call = Json::Of({{"tool", name}, {"arguments", arguments}});
+  SZARENA_TRY(const auto called, transcript.Again("tool-call", call));
+  if (called) {
+    SZARENA_TRY(const auto recorded, transcript.Again("tool-result", Json::Of({{"tool", name}})));
+    if (recorded) return RunAgain(name, arguments, *recorded);
+  } else {
+    SZARENA_TRY_VOID(transcript.Add("tool-call", call));
+  }
+  if (interrupted_) {  // goes on where nothing is told from the record any more
+    const auto job = std::exchange(interrupted_, nullptr);
+    if (job->stop.stop_requested()) {
+      SZARENA_TRY_VOID(Settle(*job));
+    } else {
+      const std::lock_guard lock(state_);
+      Launch(job->id, *job->tool, job->arguments, std::move(*job->files));
+    }
+  }
   if (context_.on_call) context_.on_call(name);
-  SZARENA_TRY_VOID(
-      context_.transcript.Add("tool-call", Json::Of({{"tool", name}, {"arguments", arguments}})));
   const double begin = meter_.ElapsedSeconds();
   const Tool* tool = FindTool(name);
   ToolResult result;
@@ -118,12 +174,103 @@ Result<ToolResult> Toolbox::Call(std::string_view name, const Json& arguments,
     SZARENA_TRY(result, Run(*tool, arguments.is_null() ? Json::MakeObject() : arguments, hooks));
     result = CutLong(std::move(result));
   }
-  SZARENA_TRY_VOID(context_.transcript.Add(
-      "tool-result", Json::Of({{"tool", name},
-                               {"ok", result.ok},
-                               {"content", result.content},
-                               {"seconds", meter_.ElapsedSeconds() - begin}})));
+  SZARENA_TRY_VOID(
+      transcript.Add("tool-result", Json::Of({{"tool", name},
+                                              {"ok", result.ok},
+                                              {"content", result.content},
+                                              {"text", result.text},
+                                              {"seconds", meter_.ElapsedSeconds() - begin}})));
   return result;
+}
+
+// What the recorded call did, done again: files are changed, attempts taken up from the store,
+// nothing is judged.
+Result<ToolResult> Toolbox::RunAgain(std::string_view name, const Json& arguments,
+                                     const Json& recorded) {
+  const Json* ok = recorded.Find("ok");
+  const Json* content = recorded.Find("content");
+  const Json* text = recorded.Find("text");
+  ToolResult result{ok && ok->boolean().value_or(false), content ? *content : Json(),
+                    text && text->string() ? *text->string() : ""};
+  const Tool* tool = FindTool(name);
+  if (tool == nullptr) return result;
+  if (tool->kind != ToolKind::kQuick) {
+    SZARENA_TRY_VOID(NoteJob(*tool, arguments, result));
+  } else if (result.ok && !tool->read_only) {
+    SZARENA_TRY(const ToolResult again, tool->run(*this, arguments, {}));
+    if (!again.ok) {
+      return Fail(
+          ErrorCode::kCorrupt,
+          fmt::format("cannot go on: '{}' does not do again what it did: {}", name, again.text));
+    }
+  }
+  if (const Json* more = result.content.Find("more")) {
+    RaiseAbove(more->Find("handle"), "output-", next_output_);
+  }
+  return result;
+}
+
+// Keeps track of the interrupted run's job and of the attempts it told.
+Result<void> Toolbox::NoteJob(const Tool& tool, const Json& arguments, const ToolResult& result) {
+  const Json* id = result.content.Find("job");
+  RaiseAbove(id, "job-", next_job);
+  const Json* status = result.content.Find("status");
+  const bool running = status && *status == Json("running");
+  if (tool.kind == ToolKind::kJob) {
+    if (!id) return {};  // refused, or told why it failed
+    if (interrupted_) SZARENA_TRY_VOID(Settle(*std::exchange(interrupted_, nullptr)));
+    if (running) {
+      SZARENA_TRY(Files files, Snapshot());
+      interrupted_ = std::make_shared<Job>();
+      interrupted_->id = *id->string();
+      interrupted_->tool = &tool;
+      interrupted_->arguments = arguments;
+      interrupted_->files = std::move(files);
+    }
+  } else if (const Json* named = arguments.Find("job");
+             interrupted_ && named && *named == Json(interrupted_->id) && !running) {
+    if (tool.name == "cancel") {
+      interrupted_->stop.request_stop();
+    } else {
+      interrupted_.reset();  // polled to its end
+    }
+  }
+  const Json* number = result.content.Find("attempt");
+  if (!number || !number->integer()) return {};
+  while (static_cast<int64_t>(attempts_.size()) < *number->integer()) {
+    SZARENA_TRY_VOID(TakeEarlier(static_cast<int64_t>(attempts_.size()) + 1));
+  }
+  told_ = attempts_.size();
+  return {};
+}
+
+// A job that had ended before the interruption although nobody was told: its attempt counts.
+Result<void> Toolbox::Settle(const Job& interrupted) {
+  const auto next = earlier_.find(static_cast<int64_t>(attempts_.size()) + 1);
+  if (next == earlier_.end()) return {};
+  const Json* job = context_.transcript.earlier_attempts().at(next->first).Find("job");
+  return job && *job == Json(interrupted.id) ? TakeEarlier(next->first) : Result<void>();
+}
+
+Result<void> Toolbox::TakeEarlier(int64_t number) {
+  auto node = earlier_.extract(number);
+  if (node.empty()) {
+    return Fail(ErrorCode::kCorrupt,
+                fmt::format("cannot go on: transcript '{}' tells of attempt {}, which the results "
+                            "file lacks; run the session again without --resume",
+                            context_.transcript.path(), number));
+  }
+  const Earlier& earlier = node.mapped();
+  Push(earlier.attempt, earlier.files, earlier.final);
+  return {};
+}
+
+void Toolbox::Push(const store::Attempt& attempt, Json files, bool final) {
+  meter_.AddAttempt();
+  const std::lock_guard lock(state_);
+  attempts_.push_back(attempt);
+  attempt_files_.push_back(std::move(files));
+  final_submitted_ |= final;
 }
 
 Result<ToolResult> Toolbox::Run(const Tool& tool, const Json& arguments, const JudgeHooks& hooks) {
@@ -142,7 +289,8 @@ Result<ToolResult> Toolbox::Run(const Tool& tool, const Json& arguments, const J
         "the session's budget is used up: {}; nothing is built or judged any more", *limit));
   }
   auto job = StartJob(tool, arguments);
-  if (!job) return Refused(job.error().message);
+  if (!job && job.error().code == ErrorCode::kInvalidArgument) return Refused(job.error().message);
+  if (!job) return tl::unexpected(job.error());
   const Json* wait = arguments.Find("wait_seconds");
   return Await(*job, wait == nullptr ? std::nullopt : wait->number(), hooks);
 }
@@ -160,12 +308,20 @@ Result<std::shared_ptr<Toolbox::Job>> Toolbox::StartJob(const Tool& tool, const 
     jobs_.front()->thread.join();  // has its result: about to end
     jobs_.erase(jobs_.begin());
   }
-  static std::atomic<int64_t> next_id = 1;
+  SZARENA_TRY(Files files, Snapshot());
+  return Launch(fmt::format("job-{}", next_job++), tool, arguments, std::move(files));
+}
+
+// With state_ held.
+std::shared_ptr<Toolbox::Job> Toolbox::Launch(std::string id, const Tool& tool, Json arguments,
+                                              Files files) {
   auto job = std::make_shared<Job>();
-  job->id = fmt::format("job-{}", next_id++);
+  job->id = std::move(id);
   job->tool = &tool;
+  job->arguments = std::move(arguments);
+  job->files = std::move(files);
   jobs_.push_back(job);
-  job->thread = std::thread([this, job, arguments] {
+  job->thread = std::thread([this, job] {
     JudgeHooks hooks;
     hooks.stop = job->stop.get_token();
     hooks.on_stage = [&](judge::Stage stage) {
@@ -173,8 +329,9 @@ Result<std::shared_ptr<Toolbox::Job>> Toolbox::StartJob(const Tool& tool, const 
       job->stage = stage;
       changed_.notify_all();
     };
-    auto result = job->tool->run(*this, arguments, hooks);
+    auto result = job->tool->run(*this, job->arguments, hooks);
     const std::lock_guard guard(state_);
+    job->files.reset();
     job->result = std::move(result);
     changed_.notify_all();
   });
@@ -226,6 +383,9 @@ Result<ToolResult> Toolbox::Await(const std::shared_ptr<Job>& job,
     }
   }
   Result<ToolResult> result = *job->result;
+  if (const Json* number = result ? result->content.Find("attempt") : nullptr) {
+    told_ = std::max(told_, static_cast<size_t>(number->integer().value_or(0)));
+  }
   lock.unlock();
   if (context_.stop.stop_requested()) return Fail(ErrorCode::kCancelled, "stopped on request");
   if (!result && result.error().code == ErrorCode::kCancelled) {
@@ -294,10 +454,29 @@ Result<Toolbox::Files> Toolbox::Snapshot() {
   return files;
 }
 
-Result<store::Attempt> Toolbox::Submit(const Files& files, std::string_view label,
-                                       std::string_view idea, bool final, const JudgeHooks& hooks) {
+// One job runs at a time, and it is the one that asks.
+const Toolbox::Files& Toolbox::JobFiles() const {
+  const std::lock_guard lock(state_);
+  return *jobs_.back()->files;
+}
+
+Result<store::Attempt> Toolbox::Submit(std::string_view label, std::string_view idea, bool final,
+                                       const JudgeHooks& hooks) {
+  std::shared_ptr<Job> job;
+  {
+    const std::lock_guard lock(state_);
+    job = jobs_.back();
+  }
+  const Files& files = *job->files;
   store::Attempt attempt;
   attempt.number = static_cast<int64_t>(attempts().size()) + 1;
+  // Judged and stored by the interrupted run, which did not come to tell it.
+  if (const auto earlier = earlier_.find(attempt.number);
+      earlier != earlier_.end() && earlier->second.files == files.list) {
+    attempt = earlier->second.attempt;
+    SZARENA_TRY_VOID(TakeEarlier(attempt.number));
+    return attempt;
+  }
   attempt.label = label.empty() ? fmt::format("attempt {}", attempt.number) : std::string(label);
   attempt.idea = idea;
   SZARENA_TRY(attempt.verdict, context_.judge.Evaluate(files.folder.path(), Depth::kSubmit, hooks));
@@ -310,15 +489,14 @@ Result<store::Attempt> Toolbox::Submit(const Files& files, std::string_view labe
       "attempt", Json::Of({{"number", attempt.number},
                            {"label", attempt.label},
                            {"idea", attempt.idea},
+                           {"job", job->id},
                            {"final", final},
                            {"stage", reached ? Json(judge::StageName(*reached)) : Json()},
                            {"candidate_sha256", attempt.verdict.candidate_sha256},
                            {"files", files.list}})));
+  SZARENA_TRY_VOID(context_.transcript.Sync());  // the store never holds what the transcript lacks
   SZARENA_TRY_VOID(context_.record(attempt));
-  meter_.AddAttempt();
-  const std::lock_guard lock(state_);
-  attempts_.push_back(attempt);
-  final_submitted_ |= final;
+  Push(attempt, files.list, final);
   return attempt;
 }
 

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -100,6 +101,9 @@ class Toolbox {
   // Runs a tool; call and result go to the transcript. An Error ends the session: the environment
   // lacks something, the disk is full, or somebody asked to stop (kCancelled). The hooks: told of
   // stages in the caller's thread while it waits; a stop ends the call and the job it waits for.
+  // Where an interrupted session goes on, a call that it made before is answered as it was then;
+  // what was not answered is done: files are written again, a judgement is made again unless its
+  // attempt is stored.
   Result<ToolResult> Call(std::string_view name, const data::Json& arguments,
                           const JudgeHooks& hooks = {});
 
@@ -111,6 +115,13 @@ class Toolbox {
   bool final_submitted() const;
   // A copy of the attempts so far.
   std::vector<store::Attempt> attempts() const;
+  // Those whose verdict a call has given back. What a workflow decides must rest on these alone:
+  // they are the same when an interrupted session goes on.
+  std::vector<store::Attempt> told_attempts() const;
+  // The files that an attempt handed in, [{path, text}].
+  data::Json FilesOf(const store::Attempt& attempt) const;
+  // The limit that is reached, if one is and the earlier run did not go on from here.
+  std::optional<std::string> LimitReached() const;
 
   // For the tools themselves.
   ToolboxContext& context() { return context_; }
@@ -121,9 +132,11 @@ class Toolbox {
     data::Json list;  // [{path, text}]
   };
   Result<Files> Snapshot();
-  // Judges the files and stores them as the next attempt.
-  Result<store::Attempt> Submit(const Files& files, std::string_view label, std::string_view idea,
-                                bool final, const JudgeHooks& hooks);
+  // For a kJob tool: the files as they were when its job began.
+  const Files& JobFiles() const;
+  // Judges the running job's files and stores them as the next attempt.
+  Result<store::Attempt> Submit(std::string_view label, std::string_view idea, bool final,
+                                const JudgeHooks& hooks);
   Result<ToolResult> Poll(const std::string& job, std::optional<double> wait_seconds,
                           const JudgeHooks& hooks);
   Result<ToolResult> Cancel(const std::string& job);
@@ -132,8 +145,20 @@ class Toolbox {
 
  private:
   struct Job;
+  struct Earlier {  // an attempt of the interrupted run
+    store::Attempt attempt;
+    data::Json files;
+    bool final = false;
+  };
   Result<ToolResult> Run(const Tool& tool, const data::Json& arguments, const JudgeHooks& hooks);
+  Result<ToolResult> RunAgain(std::string_view name, const data::Json& arguments,
+                              const data::Json& recorded);
+  Result<void> NoteJob(const Tool& tool, const data::Json& arguments, const ToolResult& result);
+  Result<void> Settle(const Job& interrupted);
+  Result<void> TakeEarlier(int64_t number);
+  void Push(const store::Attempt& attempt, data::Json files, bool final);
   Result<std::shared_ptr<Job>> StartJob(const Tool& tool, const data::Json& arguments);
+  std::shared_ptr<Job> Launch(std::string id, const Tool& tool, data::Json arguments, Files files);
   Result<ToolResult> Await(const std::shared_ptr<Job>& job, std::optional<double> wait_seconds,
                            const JudgeHooks& hooks);
   std::shared_ptr<Job> FindJob(std::string_view id) const;
@@ -145,10 +170,14 @@ class Toolbox {
   mutable std::mutex state_;  // guards what follows
   std::condition_variable changed_;
   std::vector<store::Attempt> attempts_;
+  std::vector<data::Json> attempt_files_;
+  size_t told_ = 0;
   bool final_submitted_ = false;
   std::deque<std::pair<std::string, std::string>> outputs_;  // handle, text
   int64_t next_output_ = 1;
   std::vector<std::shared_ptr<Job>> jobs_;  // the last one may be running
+  std::map<int64_t, Earlier> earlier_;      // stored by the interrupted run, not taken up yet
+  std::shared_ptr<Job> interrupted_;        // began in the interrupted run; its end was not told
 };
 
 }  // namespace szarena::agent

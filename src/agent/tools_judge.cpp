@@ -15,13 +15,8 @@ using data::Json;
 constexpr size_t kHistoryEntries = 20;
 
 Result<ToolResult> JudgeTo(Toolbox& toolbox, Depth depth, const JudgeHooks& hooks) {
-  const auto files = toolbox.Snapshot();
-  if (!files && files.error().code == ErrorCode::kInvalidArgument) {
-    return Refused(files.error().message);
-  }
-  if (!files) return tl::unexpected(files.error());
   SZARENA_TRY(const judge::Verdict verdict,
-              toolbox.context().judge.Evaluate(files->folder.path(), depth, hooks));
+              toolbox.context().judge.Evaluate(toolbox.JobFiles().folder.path(), depth, hooks));
   return ToolResult{true, FeedbackJson(verdict), FeedbackText(verdict)};
 }
 
@@ -36,12 +31,8 @@ Result<ToolResult> Benchmark(Toolbox& toolbox, const Json&, const JudgeHooks& ho
 }
 
 Result<ToolResult> ProfileIt(Toolbox& toolbox, const Json&, const JudgeHooks& hooks) {
-  const auto files = toolbox.Snapshot();
-  if (!files && files.error().code == ErrorCode::kInvalidArgument) {
-    return Refused(files.error().message);
-  }
-  if (!files) return tl::unexpected(files.error());
-  SZARENA_TRY(Profile profile, toolbox.context().judge.Profile(files->folder.path(), hooks));
+  SZARENA_TRY(Profile profile,
+              toolbox.context().judge.Profile(toolbox.JobFiles().folder.path(), hooks));
   if (!profile.ok) return Refused(std::move(profile.text));
   return ToolResult{true, std::move(profile.content), std::move(profile.text)};
 }
@@ -52,13 +43,8 @@ Result<ToolResult> Submit(Toolbox& toolbox, const Json& arguments, const JudgeHo
     return value == nullptr ? std::string() : value->string()->substr(0, limit);
   };
   const Json* final = arguments.Find("final");
-  const auto files = toolbox.Snapshot();
-  if (!files && files.error().code == ErrorCode::kInvalidArgument) {
-    return Refused(files.error().message);
-  }
-  if (!files) return tl::unexpected(files.error());
   SZARENA_TRY(const store::Attempt attempt,
-              toolbox.Submit(*files, text("label", 80), text("idea", 400),
+              toolbox.Submit(text("label", 80), text("idea", 400),
                              final != nullptr && final->boolean().value_or(false), hooks));
   Json content = FeedbackJson(attempt.verdict);
   content.Set("attempt", attempt.number);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appends lines.
+// Appends lines, reads them, gives steps back.
 #include "agent/transcript.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -15,10 +17,48 @@
 namespace szarena::agent {
 namespace {
 
+using data::Json;
+
+// What an agent does in an order that depends only on what it is told.
+constexpr std::array<std::string_view, 5> kStepKinds = {"message", "usage", "tool-call",
+                                                        "tool-result", "note"};
+constexpr std::string_view kRemedy = "; run the session again without --resume";
+
 tl::unexpected<Error> WriteFault(const std::string& path) {
   const ErrorCode code = errno == ENOSPC ? ErrorCode::kCapacity : ErrorCode::kIo;
   return Fail(code, fmt::format("cannot write transcript '{}': {}", path,
                                 std::generic_category().message(errno)));
+}
+
+std::string_view KindOf(const Json& record) {
+  const Json* kind = record.Find("kind");
+  return kind && kind->string() ? std::string_view(*kind->string()) : std::string_view();
+}
+
+bool Has(const Json& record, std::string_view kind, const Json& members) {
+  return KindOf(record) == kind && std::ranges::all_of(members.members(), [&](const auto& member) {
+           const Json* value = record.Find(member.key);
+           // As written: what a Json held before it was written may differ (bytes that are no
+           // UTF-8).
+           return value && (*value == member.value || value->Dump() == member.value.Dump());
+         });
+}
+
+// Why a session cannot go on with what was read; empty: it can.
+std::string DamageOf(const TranscriptRecords& earlier) {
+  if (!earlier.faults.empty()) return earlier.faults.front().message;
+  const Json* version = earlier.records.front().Find("version");
+  if (*version->integer() < kTranscriptVersion) {
+    return fmt::format("an older program wrote it (version {}, this is {})", *version->integer(),
+                       kTranscriptVersion);
+  }
+  for (size_t i = 0; i < earlier.records.size(); ++i) {
+    const Json* seq = earlier.records[i].Find("seq");
+    if (!seq || seq->integer() != static_cast<int64_t>(i)) {
+      return fmt::format("record {} is missing or not in its place", i);
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -30,7 +70,11 @@ Result<Transcript> Transcript::Create(const std::string& path) {
 }
 
 Result<Transcript> Transcript::Continue(const std::string& path) {
-  SZARENA_TRY(const TranscriptRecords earlier, ReadTranscript(path));
+  SZARENA_TRY(TranscriptRecords earlier, ReadTranscript(path));
+  if (const std::string damage = DamageOf(earlier); !damage.empty()) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("cannot go on with transcript '{}': {}{}", path, damage, kRemedy));
+  }
   const int fd = open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC);
   if (fd < 0) return WriteFault(path);
   Transcript transcript(path, fd);
@@ -43,6 +87,16 @@ Result<Transcript> Transcript::Continue(const std::string& path) {
     if (ftruncate(fd, end) != 0) return WriteFault(path);
   }
   transcript.next_seq_ = static_cast<int64_t>(earlier.records.size());
+  for (const Json& record : earlier.records) {
+    if (std::ranges::find(kStepKinds, KindOf(record)) != kStepKinds.end()) {
+      transcript.steps_.push_back(record);
+    }
+    const Json* number = KindOf(record) == "attempt" ? record.Find("number") : nullptr;
+    if (number && number->integer()) {
+      transcript.attempts_.insert_or_assign(*number->integer(), record);
+    }
+  }
+  transcript.earlier_ = std::move(earlier);
   return transcript;
 }
 
@@ -50,15 +104,23 @@ Transcript::Transcript(Transcript&& other) noexcept
     : path_(std::move(other.path_)),
       fd_(std::exchange(other.fd_, -1)),
       mutex_(std::move(other.mutex_)),
-      next_seq_(other.next_seq_) {}
+      next_seq_(other.next_seq_),
+      last_add_(other.last_add_),
+      earlier_(std::move(other.earlier_)),
+      steps_(std::move(other.steps_)),
+      attempts_(std::move(other.attempts_)) {}
 
 Transcript::~Transcript() {
   if (fd_ >= 0) close(fd_);
 }
 
-Result<void> Transcript::Add(std::string_view kind, const data::Json& body) {
+Result<void> Transcript::Add(std::string_view kind, const Json& body) {
   const std::lock_guard lock(*mutex_);
-  data::Json record = data::Json::Of({{"seq", next_seq_}, {"at", UtcNow()}, {"kind", kind}});
+  return AddLocked(kind, body);
+}
+
+Result<void> Transcript::AddLocked(std::string_view kind, const Json& body) {
+  Json record = Json::Of({{"seq", next_seq_}, {"at", UtcNow()}, {"kind", kind}});
   for (const data::JsonMember& member : body.members()) record.Set(member.key, member.value);
   const std::string line = record.Dump() + "\n";
   std::string_view rest = line;
@@ -69,37 +131,76 @@ Result<void> Transcript::Add(std::string_view kind, const data::Json& body) {
     rest.remove_prefix(static_cast<size_t>(written));
   }
   ++next_seq_;
+  last_add_ = std::chrono::steady_clock::now();
   return {};
 }
 
-namespace {
-
-bool IsKind(const data::Json& record, std::string_view kind) {
-  const data::Json* value = record.Find("kind");
-  return value && value->string() && *value->string() == kind;
+Result<void> Transcript::Beat(std::chrono::steady_clock::duration quiet) {
+  const std::lock_guard lock(*mutex_);
+  if (std::chrono::steady_clock::now() - last_add_ < quiet) return {};
+  return AddLocked("alive", Json::MakeObject());
 }
 
-}  // namespace
+Result<void> Transcript::Sync() {
+  if (fdatasync(fd_) == 0) return {};
+  return WriteFault(path_);
+}
 
-const data::Json* TranscriptRecords::First(std::string_view kind) const {
-  for (const data::Json& record : records) {
-    if (IsKind(record, kind)) return &record;
+bool Transcript::NextIs(std::string_view kind, const Json& members) const {
+  return Replaying() && Has(steps_.front(), kind, members);
+}
+
+Result<std::optional<Json>> Transcript::Again(std::string_view kind, const Json& members) {
+  if (!Replaying()) return std::optional<Json>();
+  if (!NextIs(kind, members)) {
+    const Json* seq = steps_.front().Find("seq");
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("cannot go on with transcript '{}': its record {} is a '{}' where the "
+                            "agent now has the '{}' {:.200}; program, task or settings have "
+                            "changed{}",
+                            path_, seq ? seq->Dump() : "?", KindOf(steps_.front()), kind,
+                            members.Dump(), kRemedy));
   }
-  return nullptr;
+  std::optional<Json> step = std::move(steps_.front());
+  steps_.pop_front();
+  return step;
 }
 
-const data::Json* TranscriptRecords::Last(std::string_view kind) const {
+const Json* TranscriptRecords::First(std::string_view kind) const {
+  const auto found =
+      std::ranges::find_if(records, [kind](const Json& each) { return KindOf(each) == kind; });
+  return found == records.end() ? nullptr : &*found;
+}
+
+const Json* TranscriptRecords::Last(std::string_view kind) const {
   for (auto record = records.rbegin(); record != records.rend(); ++record) {
-    if (IsKind(*record, kind)) return &*record;
+    if (KindOf(*record) == kind) return &*record;
   }
   return nullptr;
+}
+
+double TranscriptRecords::WallSeconds() const {
+  double sum = 0;
+  std::optional<double> begin;  // of a run
+  double last = 0;
+  for (const Json& record : records) {
+    const Json* at = record.Find("at");
+    const auto time = at && at->string() ? UtcSeconds(*at->string()) : std::nullopt;
+    if (!time) continue;
+    if (!begin || KindOf(record) == "resume") {
+      sum += begin ? std::max(0.0, last - *begin) : 0;
+      begin = time;
+    }
+    last = *time;
+  }
+  return sum + (begin ? std::max(0.0, last - *begin) : 0);
 }
 
 Result<TranscriptRecords> ReadTranscript(const std::string& path) {
-  SZARENA_TRY(data::JsonLines lines, data::ReadJsonLines(path));
-  const data::Json* version = lines.values.empty() || !IsKind(lines.values.front(), "session")
-                                  ? nullptr
-                                  : lines.values.front().Find("version");
+  SZARENA_TRY(data::JsonLines lines, data::ReadJsonLines(path, data::BadLines::kSkip));
+  const Json* version = lines.values.empty() || KindOf(lines.values.front()) != "session"
+                            ? nullptr
+                            : lines.values.front().Find("version");
   if (!version || !version->integer()) {
     return Fail(ErrorCode::kCorrupt,
                 fmt::format("'{}' is no transcript: its first line is no session record", path));
@@ -109,7 +210,7 @@ Result<TranscriptRecords> ReadTranscript(const std::string& path) {
                 fmt::format("transcript '{}' has version {}; this program reads up to {}", path,
                             *version->integer(), kTranscriptVersion));
   }
-  return TranscriptRecords{std::move(lines.values), lines.torn_tail};
+  return TranscriptRecords{std::move(lines.values), lines.torn_tail, std::move(lines.faults)};
 }
 
 }  // namespace szarena::agent

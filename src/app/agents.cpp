@@ -65,7 +65,6 @@ Result<MadeAgent> MakeModelAgent(const model::Settings& settings, const AgentOpt
   }
   MadeAgent made;
   made.calls_model = true;
-  made.resumable = workflow->resumable;
   made.agent = std::make_unique<agent::ModelAgent>(
       std::make_unique<model::HttpModel>(std::move(config)), *workflow, std::move(words),
       options.settings, DefaultFile(setup.target));

@@ -26,7 +26,6 @@ struct MadeAgent {
   std::unique_ptr<agent::Agent> agent;
   std::unique_ptr<agent::JudgePort> judge;  // instead of the real one; usually none
   size_t steps = 0;                         // how many attempts it will make; 0: nobody knows
-  bool resumable = false;                   // an interrupted session can go on
   bool calls_model = false;                 // it goes on until a budget ends it
 };
 

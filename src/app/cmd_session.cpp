@@ -53,7 +53,7 @@ Result<ExitCode> RunSessionCommand(const Options& options) {
   SZARENA_TRY(SessionSetup setup,
               PrepareSession(options.session, KeyName(options.agent), workflow));
   SZARENA_TRY(const MadeAgent made, MakeAgent(options.agent, setup));
-  if (setup.plan.resume && !made.resumable) {
+  if (setup.plan.resume && made.agent->resuming() == agent::Resuming::kNo) {
     return Fail(
         ErrorCode::kInvalidArgument,
         fmt::format("agent '{}' in workflow '{}' cannot go on after an interruption; run it "

@@ -131,6 +131,7 @@ class OneCall : public agent::Agent {
   Json Identity() const override {
     return Json::Of({{"kind", "shell"}, {"name", "shell"}, {"note", "calls from a command line"}});
   }
+  agent::Resuming resuming() const override { return agent::Resuming::kNext; }
   Result<agent::AgentEnd> Run(const std::string&, agent::Toolbox& toolbox) override {
     const bool closes = tool_ == "close_session";
     if (!closes) {

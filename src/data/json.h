@@ -123,7 +123,10 @@ Result<Json> ReadJsonFile(const std::string& path);
 struct JsonLines {
   std::vector<Json> values;
   bool torn_tail = false;
+  std::vector<Error> faults;  // with BadLines::kSkip: of each line that is no JSON, named
 };
-Result<JsonLines> ReadJsonLines(const std::string& path);
+// What a line that is no JSON does: makes the whole file an Error, or is left out.
+enum class BadLines : uint8_t { kFail, kSkip };
+Result<JsonLines> ReadJsonLines(const std::string& path, BadLines bad = BadLines::kFail);
 
 }  // namespace szarena::data

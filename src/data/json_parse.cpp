@@ -120,7 +120,7 @@ Result<Json> ReadJsonFile(const std::string& path) {
   return ParseJson(text, path);
 }
 
-Result<JsonLines> ReadJsonLines(const std::string& path) {
+Result<JsonLines> ReadJsonLines(const std::string& path, BadLines bad) {
   SZARENA_TRY(const std::string text, ReadText(path));
   JsonLines lines;
   std::string_view rest = text;
@@ -133,8 +133,14 @@ Result<JsonLines> ReadJsonLines(const std::string& path) {
     const std::string_view line = rest.substr(0, end);
     rest.remove_prefix(end + 1);
     if (line.empty()) continue;
-    SZARENA_TRY(Json value, ParseJson(line, fmt::format("{}:{}", path, number)));
-    lines.values.push_back(std::move(value));
+    Result<Json> value = ParseJson(line, fmt::format("{}:{}", path, number));
+    if (value) {
+      lines.values.push_back(std::move(*value));
+    } else if (bad == BadLines::kSkip) {
+      lines.faults.push_back(value.error());
+    } else {
+      return tl::unexpected(value.error());
+    }
   }
   return lines;
 }

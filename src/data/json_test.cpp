@@ -76,6 +76,12 @@ TEST(Json, LinesWithATornTail) {
   const auto bad = ReadJsonLines(path);
   ASSERT_FALSE(bad);
   EXPECT_NE(bad.error().message.find(":2'"), std::string::npos) << bad.error().message;
+  std::ofstream(path) << "{\"a\": 1}\n{oops}\n{\"a\": 2}\n";
+  const auto rest = ReadJsonLines(path, BadLines::kSkip);
+  ASSERT_TRUE(rest) << rest.error().ToString();
+  EXPECT_EQ(rest->values.size(), 2U);
+  ASSERT_EQ(rest->faults.size(), 1U);
+  EXPECT_NE(rest->faults[0].message.find(":2'"), std::string::npos) << rest->faults[0].message;
   std::remove(path.c_str());
   EXPECT_EQ(ReadJsonLines(path).error().code, ErrorCode::kNotFound);
   for (const auto& error :

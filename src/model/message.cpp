@@ -19,6 +19,12 @@ constexpr std::array<std::string_view, 8> kFinishes = {
 std::string_view RoleName(Role role) { return kRoles.at(static_cast<size_t>(role)); }
 std::string_view FinishName(Finish finish) { return kFinishes.at(static_cast<size_t>(finish)); }
 
+std::optional<Finish> ParseFinish(std::string_view name) {
+  const auto* found = std::ranges::find(kFinishes, name);
+  if (found == kFinishes.end()) return std::nullopt;
+  return static_cast<Finish>(found - kFinishes.begin());
+}
+
 Message UserMessage(std::string text) {
   Message message;
   message.text = std::move(text);

@@ -61,6 +61,7 @@ enum class Finish : uint8_t {
   kTooLate,      // no answer: the deadline passed
 };
 std::string_view FinishName(Finish finish);  // "stop", "context-full"
+std::optional<Finish> ParseFinish(std::string_view name);
 
 // Tokens. Absent: the service did not tell.
 struct Usage {

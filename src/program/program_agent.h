@@ -31,6 +31,7 @@ class ProgramAgent : public agent::Agent {
   // kUnavailable: the program is not installed, or no sandbox can be made; says what to do.
   static Result<std::unique_ptr<ProgramAgent>> Make(ProgramSpec spec);
   data::Json Identity() const override;
+  agent::Resuming resuming() const override { return agent::Resuming::kNo; }
   Result<agent::AgentEnd> Run(const std::string& prompt, agent::Toolbox& toolbox) override;
 
  private:

@@ -137,6 +137,10 @@ Result<void> Store::AddAttempt(int64_t session_id, const Attempt& attempt) {
   return transaction.Commit();
 }
 
+Result<void> Store::DropAttempts(int64_t session_id, int64_t after) {
+  return database_.Run("DELETE FROM attempt WHERE session = ? AND number > ?", session_id, after);
+}
+
 Result<void> Store::AddMeasurements(int64_t attempt_id, const judge::Verdict& verdict) {
   for (int i = 0; i < judge::kDirectionCount; ++i) {
     const auto& direction = verdict.directions.at(static_cast<size_t>(i));

@@ -71,6 +71,8 @@ class Store {
   Result<Session> ResumeSession(const SessionKey& key);
   // Verdict, columns and measurements in one transaction.
   Result<void> AddAttempt(int64_t session_id, const Attempt& attempt);
+  // Removes the attempts after that number: those of an interrupted run that its transcript lacks.
+  Result<void> DropAttempts(int64_t session_id, int64_t after);
   Result<void> EndSession(int64_t session_id, StopReason reason, std::string_view detail,
                           const Usage& usage);
 

@@ -80,16 +80,28 @@ ModelCallCost CostOf(const model::Reply& reply) {
           reply.cost_usd};
 }
 
+// A step of the workflow: recorded with these members and the rest, or the one that the transcript
+// has, which must have the same members.
+Result<std::optional<Json>> Step(Play& play, std::string_view kind, const Json& members,
+                                 const Json& rest) {
+  Transcript& transcript = play.toolbox.context().transcript;
+  SZARENA_TRY(auto earlier, transcript.Again(kind, members));
+  if (earlier) return earlier;
+  Json record = members;
+  for (const data::JsonMember& member : rest.members()) record.Set(member.key, member.value);
+  SZARENA_TRY_VOID(transcript.Add(kind, record));
+  return earlier;
+}
+
 }  // namespace
 
 Result<void> Note(Play& play, std::string_view what, const Json& body) {
-  Json note = Json::Of({{"what", what}});
-  for (const data::JsonMember& member : body.members()) note.Set(member.key, member.value);
-  return play.toolbox.context().transcript.Add("note", note);
+  SZARENA_TRY_VOID(Step(play, "note", Json::Of({{"what", what}}), body));
+  return {};
 }
 
 std::optional<AgentEnd> NoProgress(const Play& play) {
-  const size_t idle = AttemptsWithoutProgress(play.toolbox.attempts());
+  const size_t idle = AttemptsWithoutProgress(play.toolbox.told_attempts());
   if (idle < static_cast<size_t>(play.settings.patience)) return std::nullopt;
   return AgentEnd{store::StopReason::kNoProgress,
                   fmt::format("{} attempts in a row brought nothing better", idle)};
@@ -105,63 +117,32 @@ Result<Chat> Chat::Begin(Play& play, std::string name, std::string system, Tools
   Chat chat(play, std::move(name));
   chat.request_.system = std::move(system);
   if (tools == Tools::kAll) chat.request_.tools = ToolSpecs();
-  chat.Rebuild();
-  if (chat.fresh()) {
-    SZARENA_TRY_VOID(play.toolbox.context().transcript.Add(
-        "message",
-        Json::Of({{"chat", chat.name_}, {"role", "system"}, {"text", chat.request_.system}})));
-  } else if (const model::Message& last = chat.request_.messages.back();
-             last.role == model::Role::kAssistant || last.role == model::Role::kTool) {
-    // Calls that the interruption left without an answer.
-    std::vector<model::ToolCall> open;
-    for (auto message = chat.request_.messages.rbegin(); message != chat.request_.messages.rend();
-         ++message) {
-      if (message->role == model::Role::kTool) continue;
-      open = message->calls;
-      break;
-    }
-    for (const model::ToolCall& call : open) {
-      const bool answered = std::ranges::any_of(
-          chat.request_.messages,
-          [&](const model::Message& message) { return message.call_id == call.id; });
-      if (answered) continue;
-      SZARENA_TRY_VOID(chat.Add(model::ToolMessage(
-          call, false, "the session was interrupted before this call ended; call again")));
-    }
-    if (open.empty() && tools == Tools::kAll) SZARENA_TRY_VOID(chat.Say(play.Piece("nudge")));
-  }
+  SZARENA_TRY_VOID(Step(play, "message", Json::Of({{"chat", chat.name_}, {"role", "system"}}),
+                        Json::Of({{"text", chat.request_.system}})));
   return chat;
 }
 
-void Chat::Rebuild() {
-  for (const Json& record : play_->earlier.records) {
-    const Json* kind = record.Find("kind");
-    const Json* chat = record.Find("chat");
-    if (!kind || *kind != Json("message") || !chat || *chat != Json(name_)) continue;
-    if (auto message = model::MessageFromJson(record)) {
-      request_.messages.push_back(std::move(*message));
-    }
-  }
-}
-
-std::string Chat::last_answer() const {
-  const auto& messages = request_.messages;
-  const bool answered = !messages.empty() && messages.back().role == model::Role::kAssistant;
-  return answered ? messages.back().text : "";
-}
-
+// Adds what is new; of an earlier message it is the recorded text that stays.
 Result<void> Chat::Add(model::Message message) {
-  Json record = Json::Of({{"chat", name_}});
   const Json body = model::MessageToJson(message);
-  for (const data::JsonMember& member : body.members()) record.Set(member.key, member.value);
-  SZARENA_TRY_VOID(play_->toolbox.context().transcript.Add("message", record));
+  Json rest = Json::MakeObject();
+  for (const data::JsonMember& member : body.members()) {
+    if (member.key != "role") rest.Set(member.key, member.value);
+  }
+  SZARENA_TRY(const auto earlier,
+              Step(*play_, "message",
+                   Json::Of({{"chat", name_}, {"role", model::RoleName(message.role)}}), rest));
+  if (earlier) {
+    if (auto recorded = model::MessageFromJson(*earlier)) message = std::move(*recorded);
+  }
   request_.messages.push_back(std::move(message));
   return {};
 }
 
 Result<void> Chat::Say(std::string text) { return Add(model::UserMessage(std::move(text))); }
 
-Result<void> Chat::RecordReply(const model::Reply& reply, double seconds) {
+Result<void> Chat::Record(const Answer& answer, double seconds) {
+  const model::Reply& reply = answer.reply;
   Toolbox& toolbox = play_->toolbox;
   const bool answered = reply.finish != Finish::kContextFull && reply.finish != Finish::kTooLate;
   if (answered) toolbox.meter().AddModelCall(CostOf(reply));
@@ -175,6 +156,7 @@ Result<void> Chat::RecordReply(const model::Reply& reply, double seconds) {
   return toolbox.context().transcript.Add(
       "usage", Json::Of({{"chat", name_},
                          {"finish", model::FinishName(reply.finish)},
+                         {"fault", answer.fault.empty() ? Json() : Json(answer.fault)},
                          {"model_version", reply.model_version},
                          {"request_id", reply.request_id},
                          {"tokens_in", reply.usage.in},
@@ -186,7 +168,31 @@ Result<void> Chat::RecordReply(const model::Reply& reply, double seconds) {
                          {"total", UsageJson(toolbox.meter().usage())}}));
 }
 
-Result<model::Reply> Chat::Ask() {
+// The answer that the transcript has next. Nothing: there is none, or it was lost after it was paid
+// for, or came too late.
+Result<std::optional<Chat::Answer>> Chat::EarlierAnswer() {
+  Transcript& transcript = play_->toolbox.context().transcript;
+  while (transcript.Replaying()) {
+    SZARENA_TRY(const auto usage, transcript.Again("usage", Json::Of({{"chat", name_}})));
+    const Json* finish = usage->Find("finish");
+    const Json* fault = usage->Find("fault");
+    Answer answer;
+    const auto known = model::ParseFinish(finish && finish->string() ? *finish->string() : "");
+    if (!known) return Fail(ErrorCode::kCorrupt, "a 'usage' record has no 'finish' that is known");
+    answer.reply.finish = *known;
+    if (fault && fault->string()) answer.fault = *fault->string();
+    if (*known == Finish::kTooLate) continue;
+    if (*known == Finish::kContextFull || *known == Finish::kOversized)
+      return std::optional(answer);
+    if (!transcript.NextIs("message", Json::Of({{"chat", name_}, {"role", "assistant"}}))) continue;
+    auto message = model::MessageFromJson(*transcript.Next());
+    if (message) answer.reply.message = std::move(*message);
+    return std::optional(std::move(answer));
+  }
+  return std::optional<Answer>();
+}
+
+Result<Chat::Answer> Chat::NewAnswer() {
   Toolbox& toolbox = play_->toolbox;
   Result<void> recorded;
   model::CallHooks hooks;
@@ -204,15 +210,25 @@ Result<model::Reply> Chat::Ask() {
                            {"wait_seconds", static_cast<double>(retry.wait.count()) / 1000}}));
     if (!added) recorded = added;
   };
+  const double begin = toolbox.meter().ElapsedSeconds();
+  Answer answer;
+  SZARENA_TRY(answer.reply, play_->model.Complete(request_, hooks));
+  SZARENA_TRY_VOID(recorded);
+  answer.fault = FaultOf(answer.reply, !request_.tools.empty());
+  SZARENA_TRY_VOID(Record(answer, toolbox.meter().ElapsedSeconds() - begin));
+  return answer;
+}
+
+Result<Chat::Answer> Chat::Ask() {
   for (int shortenings = 0;; ++shortenings) {
-    const double begin = toolbox.meter().ElapsedSeconds();
-    SZARENA_TRY(model::Reply reply, play_->model.Complete(request_, hooks));
-    SZARENA_TRY_VOID(recorded);
-    SZARENA_TRY_VOID(RecordReply(reply, toolbox.meter().ElapsedSeconds() - begin));
-    if (reply.finish != Finish::kContextFull) return reply;
+    SZARENA_TRY(std::optional<Answer> answer, EarlierAnswer());
+    if (!answer) {
+      SZARENA_TRY(answer, NewAnswer());
+    }
+    if (answer->reply.finish != Finish::kContextFull) return std::move(*answer);
     if (shortenings == kShortenings) {
       return Fail(ErrorCode::kCapacity, fmt::format("conversation '{}' does not fit the model: {}",
-                                                    name_, reply.message.text));
+                                                    name_, answer->reply.message.text));
     }
     SZARENA_TRY_VOID(Shorten());
   }
@@ -289,11 +305,13 @@ Result<void> Chat::Reproach(std::string fault, Turn& turn) {
 Result<Turn> Chat::Take() {
   Turn turn;
   Toolbox& toolbox = play_->toolbox;
-  if (const auto limit = toolbox.meter().Reached()) {
+  if (const auto limit = toolbox.LimitReached()) {
     turn.end = AgentEnd{store::StopReason::kBudget, *limit};
     return turn;
   }
-  SZARENA_TRY(model::Reply reply, Ask());
+  SZARENA_TRY(Answer answer, Ask());
+  model::Reply& reply = answer.reply;
+  const std::string& fault = answer.fault;
   if (reply.finish == Finish::kTooLate) {
     turn.end = AgentEnd{store::StopReason::kBudget,
                         fmt::format("wall time ({} s), waiting for the model: {}",
@@ -301,7 +319,6 @@ Result<Turn> Chat::Take() {
     return turn;
   }
   turn.text = reply.message.text;
-  const std::string fault = FaultOf(reply, !request_.tools.empty());
   if (fault.empty()) {
     const std::vector<model::ToolCall> calls = reply.message.calls;
     SZARENA_TRY_VOID(Add(std::move(reply.message)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A conversation with the model: its answers, the tools it calls, what is wrong with an answer.
-// Every message is recorded under the conversation's name, so that it can be rebuilt from the
-// transcript.
+// Every message is recorded under the conversation's name. Where an interrupted session goes on,
+// messages and answers are those of the transcript as long as it has some.
 #pragma once
 
 #include <functional>
@@ -30,12 +30,7 @@ class Chat {
 
   enum class Tools : uint8_t { kNone, kAll };  // kNone: an answer in text is wanted
 
-  // A new conversation, or the one of that name in the interrupted session.
   static Result<Chat> Begin(Play& play, std::string name, std::string system, Tools tools);
-
-  bool fresh() const { return request_.messages.empty(); }
-  // The model's last answer in text; empty where there is none.
-  std::string last_answer() const;
 
   // Adds what the user says.
   Result<void> Say(std::string text);
@@ -51,14 +46,19 @@ class Chat {
 
  private:
   Chat(Play& play, std::string name) : play_(&play), name_(std::move(name)) {}
+  struct Answer {
+    model::Reply reply;
+    std::string fault;  // why it is of no use
+  };
   Result<void> Add(model::Message message);
-  Result<model::Reply> Ask();
-  Result<void> RecordReply(const model::Reply& reply, double seconds);
+  Result<Answer> Ask();
+  Result<std::optional<Answer>> EarlierAnswer();
+  Result<Answer> NewAnswer();
+  Result<void> Record(const Answer& answer, double seconds);
   Result<void> RunCalls(const std::vector<model::ToolCall>& calls, Turn& turn);
   Result<std::string> RunCall(model::ToolCall call, Turn& turn);
   Result<void> Reproach(std::string fault, Turn& turn);
   Result<void> Shorten();
-  void Rebuild();
 
   Play* play_;
   std::string name_;

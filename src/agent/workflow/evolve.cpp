@@ -2,11 +2,8 @@
 // evolve: a population on islands. Each step takes a member of one island, shows it to the model
 // with others and what failed last, and asks for a better one. The answer goes down a cascade
 // (build, small test, whole judgement with measurement) and into the island's grid over speed and
-// ratio. All of its state is in the transcript, so that an interrupted session goes on with the
-// same population.
+// ratio.
 #include <fmt/format.h>
-
-#include <cstdio>
 
 #include "agent/answer_files.h"
 #include "agent/feedback.h"
@@ -31,47 +28,16 @@ std::string Label(size_t island, int step) {
   return fmt::format("island {} step {}", island + 1, step);
 }
 
-// The attempt as a member, on the island that its label names.
+// The attempt as a member of its island.
 void TakeIn(const store::Attempt& attempt, const FileTexts& files, Population& population,
-            size_t islands) {
-  size_t island = 0;
-  int step = 0;
-  if (std::sscanf(attempt.label.c_str(), "island %zu step %d", &island, &step) != 2) return;
-  if (island < 1 || island > islands) return;
+            size_t island) {
   Elite elite{files, ScoreOf(attempt.verdict), attempt.verdict.ratio.value_or(0), attempt.number,
               FeedbackText(attempt.verdict)};
   const Elite* best = population.archive.Best();
   const bool better = !best || elite.score.ClearlyBetterThan(best->score);
-  const bool kept = population.archive.Insert(island - 1, std::move(elite));
-  population.last_failure[island - 1] = kept ? "" : FeedbackText(attempt.verdict);
+  const bool kept = population.archive.Insert(island, std::move(elite));
+  population.last_failure[island] = kept ? "" : FeedbackText(attempt.verdict);
   if (kept && better) population.steps_without_progress = 0;
-}
-
-// The population as it was, from the transcript's steps and attempts.
-Population Restore(const Play& play) {
-  const auto islands = static_cast<size_t>(play.settings.islands);
-  Population population(islands);
-  const auto attempts = play.toolbox.attempts();
-  for (const Json& record : play.earlier.records) {
-    const Json* what = record.Find("what");
-    if (what && *what == Json("step")) {
-      ++population.steps;
-      ++population.steps_without_progress;
-    } else if (what && *what == Json("migration")) {
-      population.archive.Migrate();
-    }
-    const Json* number = record.Find("number");
-    const Json* files = record.Find("files");
-    if (!number || !files || !number->integer()) continue;
-    for (const store::Attempt& attempt : attempts) {
-      const Json* hash = record.Find("candidate_sha256");
-      if (attempt.number == *number->integer() && hash &&
-          *hash == Json(attempt.verdict.candidate_sha256)) {
-        TakeIn(attempt, FilesFromJson(*files), population, islands);
-      }
-    }
-  }
-  return population;
 }
 
 std::string Member(const std::string& title, const Elite& elite) {
@@ -113,20 +79,20 @@ Result<std::optional<AgentEnd>> Cascade(Play& play, Population& population, size
     population.last_failure[island] = result.text;
     return std::optional<AgentEnd>();
   }
-  const size_t before = play.toolbox.attempts().size();
+  const size_t before = play.toolbox.told_attempts().size();
   SZARENA_TRY(result, play.toolbox.Call("submit", Json::Of({{"label", Label(island, step)}})));
-  const auto attempts = play.toolbox.attempts();
+  const auto attempts = play.toolbox.told_attempts();
   if (attempts.size() == before) {
     return std::optional(AgentEnd{store::StopReason::kBudget, result.text});
   }
-  TakeIn(attempts.back(), files, population, static_cast<size_t>(play.settings.islands));
+  TakeIn(attempts.back(), files, population, island);
   return std::optional<AgentEnd>();
 }
 
 }  // namespace
 
 Result<AgentEnd> RunEvolve(Play& play) {
-  Population population = Restore(play);
+  Population population(static_cast<size_t>(play.settings.islands));
   while (true) {
     const int step = ++population.steps;
     const auto island = static_cast<size_t>((step - 1) % play.settings.islands);

@@ -33,15 +33,14 @@ void CatchFinal(Chat& chat, bool& wants_end) {
   };
 }
 
-// The files of the workspace, after the attempt that made it best.
-Result<void> KeepIfBetter(Play& play, Best& best) {
-  const auto attempts = play.toolbox.attempts();
-  if (attempts.empty()) return {};
-  const Score score = ScoreOf(attempts.back().verdict);
-  if (!best.files.empty() && !score.ClearlyBetterThan(best.score)) return {};
-  SZARENA_TRY(const Toolbox::Files files, play.toolbox.Snapshot());
-  best = {score, FilesFromJson(files.list)};
-  return {};
+// The files of each attempt after the first `seen` ones that is better than what was best.
+void KeepIfBetter(Play& play, size_t seen, Best& best) {
+  const auto attempts = play.toolbox.told_attempts();
+  for (size_t i = seen; i < attempts.size(); ++i) {
+    const Score score = ScoreOf(attempts[i].verdict);
+    if (!best.files.empty() && !score.ClearlyBetterThan(best.score)) continue;
+    best = {score, FilesFromJson(play.toolbox.FilesOf(attempts[i]))};
+  }
 }
 
 // The best files again, whatever the workspace holds. They were taken from it, so no tool refuses
@@ -62,10 +61,8 @@ Result<std::optional<AgentEnd>> Restructure(Play& play, Best& best) {
   size_t seen = 0;
   while (true) {
     SZARENA_TRY(Turn turn, chat.Take());
-    if (play.toolbox.attempts().size() > seen) {
-      seen = play.toolbox.attempts().size();
-      SZARENA_TRY_VOID(KeepIfBetter(play, best));
-    }
+    KeepIfBetter(play, seen, best);
+    seen = play.toolbox.told_attempts().size();
     const bool stuck = turn.end && (turn.end->reason == store::StopReason::kNoProgress ||
                                     turn.end->reason == store::StopReason::kSubmitted);
     const bool ranked = best.score.speed > 0;
@@ -96,7 +93,7 @@ Result<std::optional<AgentEnd>> Change(Play& play, int number, const std::string
                                      play.Piece("gated-change"), Chat::Tools::kAll));
   CatchFinal(chat, wants_end);
   SZARENA_TRY(const Toolbox::Files files, play.toolbox.Snapshot());
-  const auto attempts = play.toolbox.attempts();
+  const auto attempts = play.toolbox.told_attempts();
   SZARENA_TRY_VOID(
       chat.Say(fmt::format("{}\n\n## The best attempt so far\n\n{}\n\n{}\n## Its profile\n\n{}\n",
                            play.prompt, FeedbackText(attempts[*BestAttempt(attempts)].verdict),
@@ -104,7 +101,7 @@ Result<std::optional<AgentEnd>> Change(Play& play, int number, const std::string
   for (int i = 0; i < kTurnsPerChange; ++i) {
     SZARENA_TRY(const Turn turn, chat.Take());
     if (turn.end && turn.end->reason == store::StopReason::kBudget) return turn.end;
-    if (turn.end || wants_end || play.toolbox.attempts().size() > attempts.size()) break;
+    if (turn.end || wants_end || play.toolbox.told_attempts().size() > attempts.size()) break;
   }
   return std::optional<AgentEnd>();
 }
@@ -120,13 +117,13 @@ Result<AgentEnd> RunGated(Play& play) {
   SZARENA_TRY_VOID(PutBack(play, best));
   int roll_backs = 0;
   for (int number = 1; roll_backs < kRollBacksInARow; ++number) {
-    const auto attempts = play.toolbox.attempts();
+    const auto attempts = play.toolbox.told_attempts();
     if (AtTheFloor(attempts[*BestAttempt(attempts)].verdict)) {
       return AgentEnd{store::StopReason::kSubmitted, "every direction is at the speed of a copy"};
     }
     SZARENA_TRY(const ToolResult profile, play.toolbox.Call("profile", Json::MakeObject()));
     if (!profile.ok) {
-      if (const auto limit = play.toolbox.meter().Reached()) {
+      if (const auto limit = play.toolbox.LimitReached()) {
         return AgentEnd{store::StopReason::kBudget, *limit};
       }
       return AgentEnd{store::StopReason::kSubmitted,
@@ -135,9 +132,7 @@ Result<AgentEnd> RunGated(Play& play) {
     bool wants_end = false;
     SZARENA_TRY(const auto end, Change(play, number, profile.text, wants_end));
     const Score before = best.score;
-    if (play.toolbox.attempts().size() > attempts.size()) {
-      SZARENA_TRY_VOID(KeepIfBetter(play, best));
-    }
+    KeepIfBetter(play, attempts.size(), best);
     const bool kept = best.score.ClearlyBetterThan(before);
     roll_backs = kept ? 0 : roll_backs + 1;
     if (!kept) SZARENA_TRY_VOID(PutBack(play, best));

@@ -7,7 +7,7 @@ namespace szarena::agent {
 
 Result<AgentEnd> RunIterative(Play& play) {
   SZARENA_TRY(Chat chat, Chat::Begin(play, "agent", play.Piece("iterative"), Chat::Tools::kAll));
-  if (chat.fresh()) SZARENA_TRY_VOID(chat.Say(play.prompt));
+  SZARENA_TRY_VOID(chat.Say(play.prompt));
   while (true) {
     SZARENA_TRY(const Turn turn, chat.Take());
     if (turn.end) return *turn.end;

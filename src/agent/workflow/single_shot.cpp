@@ -7,15 +7,11 @@ namespace szarena::agent {
 
 Result<AgentEnd> RunSingleShot(Play& play) {
   SZARENA_TRY(Chat chat, Chat::Begin(play, "agent", play.Piece("single-shot"), Chat::Tools::kNone));
-  if (chat.fresh()) SZARENA_TRY_VOID(chat.Say(play.prompt));
-  std::string answer = chat.last_answer();
-  if (answer.empty()) {
-    SZARENA_TRY(const Turn turn, chat.Take());
-    if (turn.end) return *turn.end;
-    if (!turn.fault.empty()) return AgentEnd{store::StopReason::kGaveUp, turn.fault};
-    answer = turn.text;
-  }
-  const FileTexts files = FilesInAnswer(answer, play.default_file);
+  SZARENA_TRY_VOID(chat.Say(play.prompt));
+  SZARENA_TRY(const Turn turn, chat.Take());
+  if (turn.end) return *turn.end;
+  if (!turn.fault.empty()) return AgentEnd{store::StopReason::kGaveUp, turn.fault};
+  const FileTexts files = FilesInAnswer(turn.text, play.default_file);
   if (files.empty()) {
     return AgentEnd{store::StopReason::kGaveUp, "the answer holds no file"};
   }

@@ -25,23 +25,22 @@ Result<Turn> Text(Chat& chat) {
 
 // The coder works until it hands something in and says that it is ready.
 Result<std::optional<AgentEnd>> Code(Play& play, Chat& coder, bool& ready) {
-  const size_t before = play.toolbox.attempts().size();
+  const size_t before = play.toolbox.told_attempts().size();
   ready = false;
   while (true) {
     SZARENA_TRY(const Turn turn, coder.Take());
     if (turn.end) return turn.end;
-    if (ready && play.toolbox.attempts().size() > before) return std::optional<AgentEnd>();
+    if (ready && play.toolbox.told_attempts().size() > before) return std::optional<AgentEnd>();
     ready = false;  // called without handing in anything
   }
 }
 
 // What the critic reads.
-Result<std::string> WorkSoFar(Play& play, const std::string& plan) {
-  SZARENA_TRY(const Toolbox::Files files, play.toolbox.Snapshot());
-  const auto attempts = play.toolbox.attempts();
+std::string WorkSoFar(Play& play, const std::string& plan) {
+  const store::Attempt last = play.toolbox.told_attempts().back();
   return fmt::format("{}\n\n## The plan\n\n{}\n\n## The work\n\n{}\n## The judge's verdict\n\n{}\n",
-                     play.prompt, plan, FilesAsText(FilesFromJson(files.list)),
-                     FeedbackText(attempts.back().verdict));
+                     play.prompt, plan, FilesAsText(FilesFromJson(play.toolbox.FilesOf(last))),
+                     FeedbackText(last.verdict));
 }
 
 }  // namespace
@@ -69,12 +68,11 @@ Result<AgentEnd> RunTeam(Play& play) {
     if (end) return *end;
     SZARENA_TRY(Chat critic, Chat::Begin(play, fmt::format("critic {}", round),
                                          play.Piece("team-critic"), Chat::Tools::kNone));
-    SZARENA_TRY(const std::string work, WorkSoFar(play, plan.text));
-    SZARENA_TRY_VOID(critic.Say(work));
+    SZARENA_TRY_VOID(critic.Say(WorkSoFar(play, plan.text)));
     SZARENA_TRY(const Turn opinion, Text(critic));
     if (opinion.end) return *opinion.end;
     const bool accepted = opinion.text.find("ACCEPT") != std::string::npos;
-    const auto attempts = play.toolbox.attempts();
+    const auto attempts = play.toolbox.told_attempts();
     const bool ranked = attempts.back().verdict.ranked();
     SZARENA_TRY_VOID(Note(play, accepted ? "accepted" : "sent back", Json::Of({{"round", round}})));
     if (accepted && ranked) {

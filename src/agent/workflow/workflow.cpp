@@ -16,12 +16,12 @@ namespace {
 using data::Json;
 
 constexpr std::array<Workflow, 5> kWorkflows = {{
-    {"single-shot", "one answer, no tools, handed in as it is", true, RunSingleShot},
-    {"iterative", "one agent with tools: write, build, test, measure, again", true, RunIterative},
+    {"single-shot", "one answer, no tools, handed in as it is", RunSingleShot},
+    {"iterative", "one agent with tools: write, build, test, measure, again", RunIterative},
     {"gated", "first the structure; then single changes behind a profile, rolled back where slower",
-     false, RunGated},
-    {"evolve", "a population on islands; each step changes one candidate", true, RunEvolve},
-    {"team", "planner, coder and critic with their own prompts", false, RunTeam},
+     RunGated},
+    {"evolve", "a population on islands; each step changes one candidate", RunEvolve},
+    {"team", "planner, coder and critic with their own prompts", RunTeam},
 }};
 
 }  // namespace
@@ -62,13 +62,7 @@ Json ModelAgent::Identity() const {
 }
 
 Result<AgentEnd> ModelAgent::Run(const std::string& prompt, Toolbox& toolbox) {
-  SZARENA_TRY(TranscriptRecords earlier, ReadTranscript(toolbox.context().transcript.path()));
-  if (earlier.First("resume") && !workflow_.resumable) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "workflow '" + std::string(workflow_.name) +
-                    "' cannot go on after an interruption; run the session again without --resume");
-  }
-  Play play{prompt, *model_, toolbox, pieces_, settings_, default_file_, std::move(earlier)};
+  Play play{prompt, *model_, toolbox, pieces_, settings_, default_file_};
   return workflow_.run(play);
 }
 

@@ -36,9 +36,6 @@ struct Play {
   const Pieces& pieces;
   const WorkflowSettings& settings;
   const std::string& default_file;  // the name of a lone file without one: "candidate.cpp"
-  // What the session's transcript held when this run began: more than session and prompt where an
-  // interrupted session goes on.
-  TranscriptRecords earlier;
 
   const std::string& Piece(const std::string& name) const;
 };
@@ -46,7 +43,8 @@ struct Play {
 struct Workflow {
   std::string_view name;
   std::string_view summary;
-  bool resumable;  // goes on where it was; else an interrupted session starts again
+  // Decides by the model's answers, the tools' results and its settings alone: an interrupted
+  // session goes on by running it again, which takes the earlier steps from the transcript.
   Result<AgentEnd> (*run)(Play& play);
 };
 
