@@ -84,9 +84,12 @@ std::string FeedbackText(const judge::Verdict& verdict) {
 Json SummaryJson(const store::Attempt& attempt) {
   const judge::Verdict& verdict = attempt.verdict;
   Json speedups = Json::MakeObject();
+  judge::Basis basis = judge::Basis::kMeasured;
   for (int i = 0; i < judge::kDirectionCount; ++i) {
-    const auto& speedup = verdict.directions.at(static_cast<size_t>(i)).speedup;
+    const auto& [candidate, baseline, speedup, floor] =
+        verdict.directions.at(static_cast<size_t>(i));
     if (!speedup) continue;
+    if (candidate) basis = candidate->basis;
     speedups.Set(judge::DirectionName(verdict.task, static_cast<judge::Direction>(i)),
                  speedup->median);
   }
@@ -101,7 +104,8 @@ Json SummaryJson(const store::Attempt& attempt) {
                    {"failed", failed ? Json(fmt::format("{}: {}", judge::StageName(*failed),
                                                         verdict.at(*failed).detail))
                                      : Json()},
-                   {"speedup_over_baseline", std::move(speedups)}});
+                   {"speedup_over_baseline", std::move(speedups)},
+                   {"basis", judge::BasisName(basis)}});
 }
 
 std::string SummaryText(const store::Attempt& attempt) {
@@ -110,7 +114,9 @@ std::string SummaryText(const store::Attempt& attempt) {
       fmt::format("attempt {} {}: {}", attempt.number, attempt.label, ReachedName(attempt.verdict));
   if (const std::string* failed = summary.Find("failed")->string()) text += "; failed " + *failed;
   for (const data::JsonMember& speedup : summary.Find("speedup_over_baseline")->members()) {
-    text += fmt::format("; {} {:.3g} of the baseline", speedup.key, *speedup.value.number());
+    const auto basis = judge::ParseBasis(*summary.Find("basis")->string());
+    text += fmt::format("; {} {:.3g} of the baseline{}", speedup.key, *speedup.value.number(),
+                        judge::BasisNote(basis.value_or(judge::Basis::kMeasured)));
   }
   return text;
 }

@@ -107,7 +107,7 @@ constexpr std::string_view kProfileSchema =
 constexpr std::string_view kHistorySchema =
     R"({"type": "object", "properties": {"count": {"type": "integer"},
 "left": {"type": "object", "properties": {"attempts": {"type": ["integer", "null"]}, "seconds": {"type": ["number", "null"]}}},
-"attempts": {"type": "array", "items": {"type": "object", "properties": {"attempt": {"type": "integer"}, "label": {"type": "string"}, "idea": {"type": "string"}, "stage": {"type": "string"}, "correct": {"type": "boolean"}, "ranked": {"type": "boolean"}, "ratio": {"type": ["number", "null"]}, "failed": {"type": ["string", "null"]}, "speedup_over_baseline": {"type": "object"}}, "required": ["attempt", "stage"]}}},
+"attempts": {"type": "array", "items": {"type": "object", "properties": {"attempt": {"type": "integer"}, "label": {"type": "string"}, "idea": {"type": "string"}, "stage": {"type": "string"}, "correct": {"type": "boolean"}, "ranked": {"type": "boolean"}, "ratio": {"type": ["number", "null"]}, "failed": {"type": ["string", "null"]}, "speedup_over_baseline": {"type": "object"}, "basis": {"enum": ["measured", "estimated", "synthetic"]}}, "required": ["attempt", "stage"]}}},
 "required": ["count", "left", "attempts"]})";
 
 constexpr std::array<Tool, 6> kTools = {{

@@ -14,7 +14,7 @@
 namespace szarena::app {
 namespace {
 
-// "compress 1.23 GB/s (0.41 of the baseline)" for each direction; why, where it is not ranked.
+// "compress 1.23 GB/s (0.41 of baseline)" for each direction; why, where it is not ranked.
 std::string AttemptLine(const store::Attempt& attempt, size_t step_count) {
   const judge::Verdict& verdict = attempt.verdict;
   const std::string number = step_count > 0 ? fmt::format("{}/{}", attempt.number, step_count)
@@ -27,9 +27,9 @@ std::string AttemptLine(const store::Attempt& attempt, size_t step_count) {
   for (size_t d = 0; d < verdict.directions.size(); ++d) {
     const judge::DirectionResult& direction = verdict.directions[d];
     if (!direction.candidate || !direction.candidate->host) continue;
-    line += fmt::format(" {} {:6.3f} GB/s",
-                        judge::DirectionName(verdict.task, static_cast<judge::Direction>(d)),
-                        direction.candidate->host->median);
+    line += fmt::format(
+        " {} {}", judge::DirectionName(verdict.task, static_cast<judge::Direction>(d)),
+        judge::RateText(direction.candidate->host->median, direction.candidate->basis));
     if (direction.speedup) line += fmt::format(" ({:.2f} of baseline)", direction.speedup->median);
   }
   if (verdict.HasCheatFlag()) line += " flagged";

@@ -8,6 +8,7 @@
 
 #include "judge/checks.h"
 #include "judge/free_host.h"
+#include "judge/records.h"
 
 namespace szarena::judge::wafer {
 
@@ -140,6 +141,31 @@ Variant VariantOf(Variant asked, const target::Candidate& candidate) {
   return variant;
 }
 
+namespace {
+
+// What was asked for must have room: nothing is cut without a word.
+Result<void> CheckBytes(const EvaluateOptions& options, Variant variant) {
+  const WaferOptions& wafer = options.wafer;
+  const bool streaming = variant == Variant::kStreaming;
+  const uint64_t parts =
+      streaming ? static_cast<uint64_t>(wafer.height)
+                : static_cast<uint64_t>(wafer.width) * static_cast<uint64_t>(wafer.height);
+  const uint64_t most =
+      parts *
+      (streaming ? uint64_t{kMaxBlocks} * options.task.block_size : wafer::kCheckElemsPerPe) * 4;
+  if (wafer.bytes <= most) return {};
+  return Fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format(
+          "--bytes: {} bytes have no room on {} x {} PEs ({} variant): {} bytes is the most, {}; "
+          "ask for less, or for a larger --grid",
+          wafer.bytes, wafer.width, wafer.height, VariantName(variant), most,
+          streaming ? fmt::format("{} blocks a row", kMaxBlocks)
+                    : fmt::format("{} elements a PE", wafer::kCheckElemsPerPe)));
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Platform>> MakeCerebrasPlatform(const EvaluateOptions& options,
                                                        const sandbox::Sandbox& sandbox,
                                                        const target::Candidate& candidate,
@@ -159,6 +185,7 @@ Result<std::unique_ptr<Platform>> MakeCerebrasPlatform(const EvaluateOptions& op
     return Fail(ErrorCode::kInvalidArgument,
                 "task '" + options.task.name + "' has the resident variant only");
   }
+  SZARENA_TRY_VOID(CheckBytes(options, variant));
   return std::make_unique<wafer::CerebrasPlatform>(options, sandbox, variant, std::move(sdk),
                                                    threads);
 }

@@ -60,6 +60,7 @@ Result<Launch> CerebrasPlatform::MakeLaunch(CallKind kind, const Call& call,
       1023;
   for (uint32_t i = 0; i < call.split.parts; ++i)
     launch.n.push_back(static_cast<uint32_t>(PartOf(call.problem, call.split, i).count));
+  launch.float_values = task_.compressor;
   launch.in_color = program.in_color;
   launch.out_color = program.out_color;
   if (!streaming()) {
@@ -127,6 +128,12 @@ Result<Bytes> CerebrasPlatform::Convert(CallKind kind, const Call& call,
     const std::span<const uint32_t> words(result.words.data() + at, count);
     at += count;
     if (!streaming()) {
+      const std::optional<std::string> wrong_count =
+          forward && i < result.written.size()
+              ? WrongCount(task_, part.count, call.split.pad_blocks, words, result.written[i])
+              : std::nullopt;
+      if (wrong_count)
+        return Fail(ErrorCode::kCorrupt, PartName(call.split, i) + ": " + *wrong_count);
       if (part.count == 0 && forward && task_.compressor && count != 0) {
         return Fail(ErrorCode::kCorrupt,
                     fmt::format("{} has no element: its word count must be 0, not {}",
@@ -141,12 +148,12 @@ Result<Bytes> CerebrasPlatform::Convert(CallKind kind, const Call& call,
     }
     if (forward) {
       Result<Bytes> payload = FromRecords(task_, part.count, call.split.pad_blocks, words);
-      if (!payload) return WithContext(payload.error(), PartName(call.split, i));
+      if (!payload) return At(call.split, i, payload.error());
       parts.push_back(*std::move(payload));
     } else {
       const Result<void> status = FromValueRecords(
           task_, part.count, words, std::span(values).subspan(part.first * 4, part.count * 4));
-      if (!status) return WithContext(status.error(), PartName(call.split, i));
+      if (!status) return At(call.split, i, status.error());
     }
   }
   return forward ? JoinParts(parts) : values;
@@ -176,10 +183,9 @@ std::optional<Finding> CerebrasPlatform::FindingOf(CallKind kind,
                    function + " reaches outside of an array: " + FirstLine(text)};
   }
   if (answer.changed_symbol != 0) {
-    return Finding{Stage::kOutputProduced,
-                   fmt::format("{} changed a symbol that the judge sets (n_local or n_row, eb_f32, "
-                               "eb_exponent) on PE number {}",
-                               function, answer.changed_symbol - 1)};
+    return Finding{
+        Stage::kOutputProduced,
+        fmt::format("{} changed a symbol that the judge sets: {}", function, answer.message)};
   }
   return std::nullopt;
 }
@@ -193,6 +199,7 @@ Result<RunReport> CerebrasPlatform::Run(CallKind kind, std::vector<Call>& calls,
     SZARENA_TRY(Launch launch, MakeLaunch(kind, call, programs_[call.split.program]));
     launch.max_seconds = std::chrono::duration<double>(call_timeout).count();
     launch.poison_seed = DrawSecretSeed();
+    launch.written_wanted = kind == CallKind::kForward && !streaming() && !options_.free_format;
     launches.push_back(launch);
     launch.poison_inverted = true;
     launches.push_back(std::move(launch));

@@ -163,7 +163,10 @@ void CerebrasPlatform::AddFlags(CallKind kind, std::vector<Flag>& flags) const {
   }
   const double operations = static_cast<double>(answer.vector_arithmetic) +
                             static_cast<double>(answer.scalar_instructions) / kScalarsPerOperation;
-  if (task_.compressor && operations < n) {
+  // Decompressing may well be nothing but moves, where blocks are raw; and what did not end says
+  // nothing.
+  if (task_.compressor && kind == CallKind::kForward && answer.state == CallState::kDone &&
+      operations < n) {
     add("passthrough-like",
         fmt::format("{:.2f} vector operations and {:.1f} scalar instructions an element",
                     static_cast<double>(answer.vector_arithmetic) / n,

@@ -57,7 +57,7 @@ inline constexpr double kLongRunSeconds = 1200;
 inline constexpr double kLinkBytesPerSecond = 1.2e12 / 8;
 inline constexpr double kOnePeShare = 0.9;  // of all work: then the others do not count
 inline constexpr double kScalarsPerOperation =
-    16;  // a copying loop takes some six instructions an element, a scalar compressor hundreds
+    32;  // a copying loop takes 10 to 25 instructions an element, a scalar compressor some 200
 // The vendor's simulator is slow, and each of its runs is a process: few cases, small ones.
 inline constexpr int kSdkSide = 4;
 inline constexpr uint64_t kSdkPublicElements = 4096;

@@ -46,7 +46,8 @@ FieldError Compare(ByteView original, ByteView got, double bound) {
         error.worst = i;
       }
     } else {
-      held = std::isnan(x) ? std::isnan(y) : x == y;
+      // Kept bit for bit, the payload of a NaN too: docs/formats stores such values as they are.
+      held = std::memcmp(original.data() + i * sizeof(T), got.data() + i * sizeof(T), sizeof(T)) == 0;
     }
     if (!held) {
       if (error.violations == 0) error.first_violation = i;
@@ -140,6 +141,13 @@ std::string DescribeElement(uint32_t dtype, ByteView original, ByteView got, uin
   };
   const double x = at(original);
   const double y = at(got);
+  if (!std::isfinite(x)) {
+    const auto bits = [&](ByteView bytes) {
+      return dtype == SZARENA_F32 ? uint64_t{LoadLe<uint32_t>(bytes.data() + index * 4)} : LoadLe<uint64_t>(bytes.data() + index * 8);
+    };
+    const int digits = dtype == SZARENA_F32 ? 10 : 18;
+    return fmt::format("element {} is not finite and must stay as it is: {:#0{}x} became {:#0{}x}", index, bits(original), digits, bits(got), digits);
+  }
   return fmt::format("element {}: {:.9g} became {:.9g}, error {:.9g}, bound {:.9g}", index, x, y, std::abs(x - y), bound);
 }
 

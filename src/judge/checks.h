@@ -27,7 +27,8 @@ std::optional<uint64_t> FirstTouched(ByteView bytes, PoisonKey key);
 // the inverted one. What a program writes cannot follow both. `first_index`: where the bytes begin in the pattern.
 std::optional<uint64_t> FirstUnwritten(ByteView first, ByteView second, uint64_t first_index, uint64_t width, uint64_t seed);
 
-// How well `got` holds |x - got| <= bound for every element, in exact arithmetic; NaN must stay NaN, an infinity itself.
+// How well `got` holds |x - got| <= bound for every element, in exact arithmetic; what is not finite must come back bit
+// for bit, the payload of a NaN too (docs/formats/).
 struct FieldError {
   uint64_t violations = 0;
   uint64_t first_violation = 0;      // index, where violations > 0

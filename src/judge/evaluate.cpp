@@ -76,6 +76,12 @@ std::string DescribeDifference(const Case& item, const Bytes& got, const Bytes& 
                      static_cast<int>(right[static_cast<size_t>(at)]));
 }
 
+// Of a hidden case, where no element is shown.
+std::string WorstOf(const FieldError& error) {
+  return error.max_error_over_bound >= 1 ? fmt::format("worst error {:.6g} bounds", error.max_error_over_bound)
+                                        : "where values are not finite, and must come back bit for bit";
+}
+
 // One evaluation in progress.
 class Ladder {
  public:
@@ -274,7 +280,8 @@ void Ladder::CheckRestored(CaseState& state, const Bytes& got) {
     const auto at = std::mismatch(got.begin(), got.end(), item.input.begin()).first - got.begin();
     Find(Stage::kBoundHeld,
          (item.hidden ? std::string("inverse does not give the input back")
-                      : fmt::format("inverse does not give the input back, first at element {}", at / 4)) +
+                      : fmt::format("inverse does not give the input back, first at element {}{}", at / 4,
+                                    PlaceOf(item.problem, item.split, static_cast<uint64_t>(at) / 4))) +
              " (" + item.name + ")");
     return;
   }
@@ -284,11 +291,11 @@ void Ladder::CheckRestored(CaseState& state, const Bytes& got) {
   if (std::isfinite(error.nrmse)) state.result.nrmse = error.nrmse;
   if (error.violations > 0) {
     const std::string detail =
-        item.hidden ? fmt::format("{} of the elements break the bound, worst error {:.6g} bounds",
-                                  error.violations == 1 ? "one" : "some", error.max_error_over_bound)
+        item.hidden ? fmt::format("{} of the elements break the bound, {}", error.violations == 1 ? "one" : "some", WorstOf(error))
                     : fmt::format("{} of {} elements break the bound; {}", error.violations, item.problem.n,
                                   DescribeElement(item.problem.dtype, item.input, got, error.first_violation,
-                                                  item.problem.abs_bound));
+                                                  item.problem.abs_bound) +
+                                      PlaceOf(item.problem, item.split, error.first_violation));
     Find(Stage::kBoundHeld, detail + " (" + item.name + ")");
   }
 }
@@ -313,12 +320,12 @@ void Ladder::CheckPayload(const CaseState& state, const Bytes& own) {
       const FieldError error = CompareFields(item.problem.dtype, item.input, decoded, item.problem.abs_bound);
       if (error.violations > 0) {
         Find(Stage::kDecodable,
-             (item.hidden ? fmt::format("decoded by our decoder, the payload breaks the bound, worst error {:.6g} bounds",
-                                        error.max_error_over_bound)
+             (item.hidden ? "decoded by our decoder, the payload breaks the bound, " + WorstOf(error)
                           : fmt::format("decoded by our decoder, {} of {} elements break the bound; {}", error.violations,
                                         item.problem.n,
                                         DescribeElement(item.problem.dtype, item.input, decoded, error.first_violation,
-                                                        item.problem.abs_bound))) +
+                                                        item.problem.abs_bound) +
+                                            PlaceOf(item.problem, item.split, error.first_violation))) +
                  where);
       }
     }
@@ -359,8 +366,9 @@ Result<void> Ladder::RunCross() {
     const uint64_t width = item.problem.n == 0 ? 1 : item.input.size() / item.problem.n;
     Find(Stage::kDecodable,
          (item.hidden ? std::string("on our encoder's payload, the result differs from our decoder's")
-                      : fmt::format("on our encoder's payload, the result differs from our decoder's, first at element {}",
-                                    static_cast<uint64_t>(at) / width)) +
+                      : fmt::format("on our encoder's payload, the result differs from our decoder's, first at element {}{}",
+                                    static_cast<uint64_t>(at) / width,
+                                    PlaceOf(item.problem, item.split, static_cast<uint64_t>(at) / width))) +
              " (" + item.name + ")");
   }
   return {};
@@ -493,9 +501,10 @@ void Ladder::WriteFeedback() {
       if (figure == nullptr && result.candidate && (*result.candidate).*member) figure = member;
     }
     if (figure == nullptr) continue;
-    text += fmt::format("{}: {:.4g} GB/s", DirectionName(task_.name, direction), ((*result.candidate).*figure)->median);
-    if (result.candidate->basis == Basis::kEstimated) text += " (estimated)";
-    if (result.baseline && (*result.baseline).*figure) text += fmt::format(", baseline {:.4g} GB/s", ((*result.baseline).*figure)->median);
+    text += fmt::format("{}: {}", DirectionName(task_.name, direction),
+                        RateText(((*result.candidate).*figure)->median, result.candidate->basis));
+    if (result.baseline && (*result.baseline).*figure)
+      text += ", baseline " + RateText(((*result.baseline).*figure)->median, result.baseline->basis);
     if (result.floor_fraction) text += fmt::format(", {:.3g} of what {} allows", *result.floor_fraction, verdict_.wafer ? "the edge of the wafer" : "a plain copy");
     text += "\n";
   }

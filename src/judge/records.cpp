@@ -120,7 +120,11 @@ Result<std::vector<Record>> Find(uint64_t blocks, std::span<const uint32_t> word
   uint64_t at = 0;
   uint64_t seen = 0;
   while (at < words.size()) {
-    SZARENA_TRY(const auto header, size_of(words[at]));
+    auto header_or = size_of(words[at]);
+    if (!header_or) {
+      return Fail(header_or.error().code, fmt::format("word {} {}", at, header_or.error().message));
+    }
+    const auto header = *header_or;
     const auto& [block, tag, size] = header;
     if (block >= blocks) {
       return Fail(ErrorCode::kCorrupt,
@@ -146,10 +150,43 @@ Result<std::vector<Record>> Find(uint64_t blocks, std::span<const uint32_t> word
         std::find_if(records.begin(), records.end(), [](const Record& r) { return !r.seen; }) -
         records.begin();
     return Fail(ErrorCode::kCorrupt,
-                fmt::format("{} of {} blocks never came, the first is block {}", blocks - seen,
-                            blocks, missing));
+                fmt::format("{} of {} blocks never came, the first is block {} ({} words came)",
+                            blocks - seen, blocks, missing, words.size()));
   }
   return records;
+}
+
+// Words of the payload that begins with `words`, as far as it says so itself: at least, where it is
+// cut within its tables; nothing where it is none.
+std::optional<uint64_t> LengthOf(const TaskSpec& task, uint64_t n, uint32_t pad,
+                                 std::span<const uint32_t> words) {
+  const uint64_t blocks = Blocks(task, n);
+  const ByteView bytes = std::as_bytes(words);
+  if (task.kind == TaskKind::kLorenzo) return n;
+  if (task.kind == TaskKind::kSzx) {
+    constexpr uint64_t kHeader = 20;
+    const uint64_t least = (kHeader + (blocks + 7) / 8 + 4 * blocks + 3) / 4;
+    if (bytes.size() < kHeader) return least;
+    const uint64_t constant = LoadBe64(bytes.data() + 12);
+    if (constant > blocks) return std::nullopt;
+    const uint64_t coded = blocks - constant;
+    uint64_t total = kHeader + 2 * coded + (blocks + 7) / 8 + 4 * constant;
+    for (uint64_t b = 0; b < coded && kHeader + 2 * b + 2 <= bytes.size(); ++b) {
+      const auto size = LoadLe<uint16_t>(bytes.data() + kHeader + 2 * b);
+      if (size == 0 || size > kSzxMaxBlock) return std::nullopt;
+      total += size;
+    }
+    return (total + 3) / 4;
+  }
+  TaskSpec szp;  // bitpack's blocks are SZp's
+  szp.kind = TaskKind::kSzp;
+  uint64_t total = SzpTable(blocks, pad);
+  for (uint64_t b = 0; b < std::min<uint64_t>(blocks, bytes.size()); ++b) {
+    const std::optional<uint32_t> block = TagBytes(szp, static_cast<uint32_t>(bytes[b]));
+    if (!block) return std::nullopt;
+    total += *block;
+  }
+  return (total + 3) / 4;
 }
 
 struct Header {
@@ -180,8 +217,8 @@ Result<Bytes> FromRecords(const TaskSpec& task, uint64_t n, uint32_t pad_blocks,
     const std::optional<uint32_t> bytes = TagBytes(task, tag);
     if (!bytes) {
       return Fail(ErrorCode::kCorrupt,
-                  fmt::format("a header (0x{:08x}, block {}) has tag {}, which means nothing", word,
-                              word >> kTagBits, tag));
+                  fmt::format("(0x{:08x}), the header of block {}, has tag {}, which means nothing",
+                              word, word >> kTagBits, tag));
     }
     return Header{word >> kTagBits, tag, (*bytes + 3) / 4};
   };
@@ -222,6 +259,20 @@ Result<Bytes> FromRecords(const TaskSpec& task, uint64_t n, uint32_t pad_blocks,
       payload.insert(payload.end(), bytes_of(record).begin(), bytes_of(record).end());
   }
   return payload;
+}
+
+std::optional<std::string> WrongCount(const TaskSpec& task, uint64_t n, uint32_t pad_blocks,
+                                      std::span<const uint32_t> words, uint32_t written) {
+  if (n == 0 || (!task.compressor && !task.has_backward)) return std::nullopt;
+  if (words.empty()) {
+    return fmt::format(
+        "output_word_count is 0, with {} elements here and {} words of output_words written", n,
+        written);
+  }
+  const std::optional<uint64_t> right = LengthOf(task, n, pad_blocks, words);
+  if (!right || *right <= words.size() || *right > written) return std::nullopt;
+  return fmt::format("output_word_count is {}, the payload written there has {} words",
+                     words.size(), *right);
 }
 
 Result<void> FromValueRecords(const TaskSpec& task, uint64_t n, std::span<const uint32_t> words,

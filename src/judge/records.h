@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "judge/reference.h"
@@ -26,6 +28,12 @@ Result<std::vector<uint32_t>> ToRecords(const TaskSpec& task, uint64_t n, uint32
 // The payload that a row's records make, whatever their order. Errors name the word.
 Result<Bytes> FromRecords(const TaskSpec& task, uint64_t n, uint32_t pad_blocks,
                           std::span<const uint32_t> words);
+
+// What is wrong with the count that a program reports for its payload of n values: `words` is what
+// it counts, and behind them it wrote up to word `written`. Nothing where the payload does not say
+// how long it is, or where the count is right or too large (a decoder says that).
+std::optional<std::string> WrongCount(const TaskSpec& task, uint64_t n, uint32_t pad_blocks,
+                                      std::span<const uint32_t> words, uint32_t written);
 
 // A decompressed row: for each block its index, then its values. Writes the n values, little
 // endian.

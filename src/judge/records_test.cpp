@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "judge/records.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -104,6 +105,36 @@ TEST(Records, WhatIsWrongIsNamed) {
   EXPECT_THAT(fault(twice), HasSubstr("block 0 a second time"));
   EXPECT_THAT(fault(std::vector<uint32_t>{9u << 12}), HasSubstr("names block 9, the row has 4"));
   EXPECT_THAT(fault(std::vector<uint32_t>{0x20}), HasSubstr("tag 32"));
+  std::vector<uint32_t> bad_tag = words;
+  bad_tag.push_back(0x20);
+  EXPECT_THAT(fault(bad_tag), HasSubstr(fmt::format("word {} ", words.size())));
+}
+
+// A payload's own tables say how long it is: a count that is too small is the count's fault.
+TEST(Records, CountsThatAreTooSmall) {
+  for (const TaskSpec& task : {kSzp, kSzx}) {
+    szarena_problem problem = Problem(300, task);
+    problem.pad_blocks = task.kind == TaskKind::kSzp ? 4 : 0;
+    Bytes payload = *ReferenceForward(task, problem, Values(300));
+    payload.resize((payload.size() + 3) / 4 * 4);
+    std::vector<uint32_t> words(payload.size() / 4);
+    std::memcpy(words.data(), payload.data(), payload.size());
+    const auto all = static_cast<uint32_t>(words.size());
+    EXPECT_FALSE(WrongCount(task, 300, 4, words, all));
+    EXPECT_FALSE(WrongCount(task, 300, 4, words, all + 5)) << "scratch behind it is allowed";
+    for (uint32_t count = 1; count < all; ++count) {
+      const auto wrong = WrongCount(task, 300, 4, std::span(words).first(count), all);
+      ASSERT_TRUE(wrong) << count;
+      EXPECT_THAT(*wrong, HasSubstr(fmt::format("output_word_count is {},", count)));
+    }
+    // Cut behind the tables, the right count is known.
+    EXPECT_THAT(*WrongCount(task, 300, 4, std::span(words).first(all - 1), all),
+                HasSubstr(fmt::format("has {} words", all)));
+    // Nothing was written behind: then the payload is short, and not the count.
+    EXPECT_FALSE(WrongCount(task, 300, 4, std::span(words).first(all - 1), all - 1));
+    EXPECT_THAT(*WrongCount(task, 300, 4, {}, all), HasSubstr("is 0, with 300 elements"));
+    EXPECT_FALSE(WrongCount(task, 0, 4, {}, 0));
+  }
 }
 
 TEST(Records, DecompressedBlocksInAnyOrder) {

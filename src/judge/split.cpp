@@ -61,6 +61,18 @@ std::string PartName(const Split& split, uint32_t index) {
                           : fmt::format("PE ({}, {})", index % split.width, index / split.width);
 }
 
+tl::unexpected<Error> At(const Split& split, uint32_t index, Error error) {
+  error.message = PartName(split, index) + ": " + error.message;
+  return tl::unexpected(std::move(error));
+}
+
+std::string PlaceOf(const szarena_problem& problem, const Split& split, uint64_t element) {
+  if (split.parts == 0 || split.chunk == 0) return "";
+  const auto index = static_cast<uint32_t>(element / split.chunk);
+  return fmt::format(", element {} of {}", element - PartOf(problem, split, index).first,
+                     PartName(split, index));
+}
+
 Result<std::vector<ByteView>> PartsOf(const Split& split, ByteView payload) {
   if (split.parts == 0) return std::vector{payload};
   const uint64_t table = uint64_t{split.parts} * 4;
@@ -143,7 +155,7 @@ Result<void> SplitBackward(const TaskSpec& task, const szarena_problem& problem,
       return ReferenceBackward(task, own, bytes,
                                output.subspan(part.first * width, part.count * width));
     });
-    if (!status) return WithContext(status.error(), PartName(split, i));
+    if (!status) return At(split, i, status.error());
   }
   return {};
 }

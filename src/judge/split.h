@@ -20,6 +20,11 @@ Part PartOf(const szarena_problem& problem, const Split& split, uint32_t index);
 // "PE (3, 0)" or "row 2".
 std::string PartName(const Split& split, uint32_t index);
 
+// The same error, its message begun with the part's name.
+tl::unexpected<Error> At(const Split& split, uint32_t index, Error error);
+// Of an element of the whole: ", element 17 of row 2"; "" where there is no split.
+std::string PlaceOf(const szarena_problem& problem, const Split& split, uint64_t element);
+
 // The parts' bytes of a joined payload; kCorrupt where the table does not fit it. One piece where
 // there is no split.
 Result<std::vector<ByteView>> PartsOf(const Split& split, ByteView payload);

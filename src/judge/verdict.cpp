@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "judge/verdict.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -154,6 +156,13 @@ std::optional<Basis> ParseBasis(std::string_view name) {
   return std::nullopt;
 }
 
+std::string BasisNote(Basis basis) {
+  return basis == Basis::kMeasured ? "" : fmt::format(" ({})", BasisName(basis));
+}
+std::string RateText(double gbs, Basis basis) {
+  return fmt::format("{:.4g} GB/s{}", gbs, BasisNote(basis));
+}
+
 bool IsCompressorTask(std::string_view task) { return task == "szp" || task == "szx"; }
 
 std::string_view DirectionName(std::string_view task, Direction direction) {
@@ -216,7 +225,12 @@ Json VerdictToJson(const Verdict& verdict) {
     const std::string_view name = DirectionName(verdict.task, direction);
     throughput.Set(name, ThroughputToJson(result.candidate));
     baseline.Set(name, ThroughputToJson(result.baseline));
-    speedup.Set(name, FigureToJson(result.speedup));
+    Json over = FigureToJson(result.speedup);
+    if (result.speedup) {
+      const Basis basis = result.candidate ? result.candidate->basis : Basis::kMeasured;
+      over.Set("basis", BasisName(basis));
+    }
+    speedup.Set(name, std::move(over));
     floor.Set(name, result.floor_fraction);
   }
   Json flags = Json::MakeArray();

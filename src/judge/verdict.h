@@ -62,6 +62,11 @@ enum class Basis : uint8_t {
 std::string_view BasisName(Basis basis);
 std::optional<Basis> ParseBasis(std::string_view name);
 
+// What stands behind whatever is printed of that basis: " (estimated)"; nothing behind a measurement.
+std::string BasisNote(Basis basis);
+// A speed with its basis, wherever one is printed: "43.62 GB/s (estimated)".
+std::string RateText(double gbs, Basis basis);
+
 // GB/s (1e9) of uncompressed bytes; a figure without meaning on the target is absent.
 struct Throughput {
   std::optional<Figure> kernel;

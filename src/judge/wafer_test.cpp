@@ -2,6 +2,7 @@
 // Every program in testdata/cerebras is judged on the simulated wafer; its expect.toml says how far
 // it must come. Flags, and what a verdict tells of the wafer, are tested on changed copies of right
 // programs.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,17 +64,18 @@ bool HasFlag(const Verdict& verdict, const std::string& name) {
                      [&](const Flag& flag) { return flag.name == name; });
 }
 
-// A copy of a program with one piece of its pe.csl replaced.
+// A copy of a program (one of `folder`, else of testdata) with one piece of a file replaced.
 class Changed {
  public:
-  Changed(const std::string& name, const std::string& from, const std::string& to)
+  Changed(const std::string& name, const std::string& from, const std::string& to,
+          const std::string& where = "pe.csl", const std::string& folder = "")
       : dir_(*os::TempDir::Create("szarena-wafer-test-")) {
     for (const char* file : {"layout.csl", "pe.csl"}) {
-      std::ifstream in(kFolder + "/" + name + "/" + file);
+      std::ifstream in((folder.empty() ? kFolder + "/" + name : folder) + "/" + file);
       std::stringstream text;
       text << in.rdbuf();
       std::string program = text.str();
-      if (std::string_view(file) == "pe.csl") {
+      if (file == where) {
         const size_t at = program.find(from);
         EXPECT_NE(at, std::string::npos) << from;
         if (at != std::string::npos) program.replace(at, from.size(), to);
@@ -201,13 +203,103 @@ TEST(Wafer, ChangingWhatTheJudgeSetIsFound) {
                         "output_word_count[0] = @as(u32, at);\n  n_local[0] = 0;");
   const Verdict verdict = Judge(Options(program.path()));
   ASSERT_EQ(verdict.Failed(), Stage::kOutputProduced) << verdict.feedback;
-  EXPECT_THAT(verdict.at(Stage::kOutputProduced).detail, HasSubstr("n_local"));
+  EXPECT_THAT(verdict.at(Stage::kOutputProduced).detail,
+              HasSubstr("PE (0, 0): n_local is 0, the judge had set 2048"));
+}
+
+TEST(Wafer, AWrongCountIsTheCompressorsFault) {
+  const std::string line = "output_word_count[0] = @as(u32, at);";
+  const Changed short_by_one("right_scalar", line,
+                             "output_word_count[0] = if (at > 0) @as(u32, at) - 1 else 0;");
+  const Changed zero("right_scalar", line, "output_word_count[0] = 0;");
+  for (const auto& [program, text] : {std::pair(&short_by_one, "the payload written there has "),
+                                      std::pair(&zero, "is 0, with ")}) {
+    const Verdict verdict = Judge(Options(program->path()));
+    ASSERT_EQ(verdict.Failed(), Stage::kOutputProduced) << verdict.feedback;
+    EXPECT_THAT(verdict.feedback, HasSubstr("compress: PE (0, 0): output_word_count is "));
+    EXPECT_THAT(verdict.feedback, HasSubstr(text));
+    EXPECT_THAT(verdict.feedback, testing::Not(HasSubstr("decompress")));
+  }
+}
+
+TEST(Wafer, TheRectangleIsThatOfTheParams) {
+  const Changed program("right_scalar", "@set_rectangle(width, height)",
+                        "@set_rectangle(width, height - 1)", "layout.csl");
+  const Changed fewer("right_scalar", "for (@range(u16, height))", "for (@range(u16, height - 1))",
+                      "layout.csl", program.path());
+  const Verdict verdict = Judge(Options(fewer.path()));
+  ASSERT_EQ(verdict.Failed(), Stage::kBuilt) << verdict.feedback;
+  EXPECT_THAT(verdict.feedback, HasSubstr("4 x 2 PEs, the params ask for 4 x 3"));
+}
+
+TEST(Wafer, OnlyTheCandidatesOwnFilesAreSeen) {
+  for (const char* path :
+       {"/proc/self/environ", "/src/../proc/self/environ", "../no_such_file.csl"}) {
+    const Changed program(
+        "right_scalar", "param memcpy_params",
+        fmt::format("const other = @import_module(\"{}\");\nparam memcpy_params", path));
+    const Verdict verdict = Judge(Options(program.path()));
+    ASSERT_EQ(verdict.Failed(), Stage::kBuilt) << verdict.feedback;
+    EXPECT_THAT(verdict.feedback, HasSubstr("outside of the folder that may be read"));
+  }
+}
+
+TEST(Wafer, SymbolsHaveTheTypesOfTheContract) {
+  struct Wrong {
+    std::string name, array, was, is;
+  };
+  for (const auto& [name, array, was, is] :
+       {Wrong{"output", "input", "f32", "i32"}, Wrong{"n_local", "n_local", "u32", "i32"},
+        Wrong{"eb_f32", "eb_f32", "f32", "u32"}}) {
+    // The layout and the PE's code have to agree, or the compiler says so.
+    const std::string exported = fmt::format("\"{}\", [*]", name);
+    const std::string pointer = fmt::format("var {}_ptr: [*]", name);
+    const Changed layout("right_scalar", exported + was, exported + is, "layout.csl");
+    const Changed both("right_scalar", fmt::format("{}{} = &{}", pointer, was, array),
+                       fmt::format("{}{} = @ptrcast([*]{}, &{})", pointer, is, is, array), "pe.csl",
+                       layout.path());
+    const Verdict verdict = Judge(Options(both.path()));
+    ASSERT_EQ(verdict.Failed(), Stage::kStarted) << verdict.feedback;
+    EXPECT_THAT(verdict.feedback,
+                HasSubstr(fmt::format("'{}' is exported as '[*]{}', the contract wants '[*]{}'",
+                                      name, is, was)));
+  }
+}
+
+TEST(Wafer, NaNsKeepTheirPayload) {
+  const Changed program(
+      "right_scalar", "@bitcast(u32, input[first + i]) else 0;",
+      "(if (input[first + i] == input[first + i]) @bitcast(u32, input[first + i]) else 0x7fc0abcd) "
+      "else 0;");
+  const Verdict verdict = Judge(Options(program.path()));
+  ASSERT_EQ(verdict.Failed(), Stage::kBoundHeld) << verdict.feedback;
+  EXPECT_THAT(verdict.feedback, HasSubstr("bit for bit"));
+}
+
+TEST(Wafer, MoreBytesThanThereIsRoomForAreNotCut) {
+  for (const char* name : {"right_scalar", "right_streaming"}) {
+    EvaluateOptions options = Options(kFolder + "/" + name);
+    options.wafer.bytes = uint64_t{1} << 40;
+    const auto evaluation = Evaluate(options);
+    ASSERT_FALSE(evaluation);
+    EXPECT_EQ(evaluation.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(evaluation.error().message, HasSubstr("have no room on 4 x 3 PEs"));
+  }
+}
+
+TEST(Wafer, StreamingFailuresNameRowAndWord) {
+  const Changed program("right_streaming", "block << 12", "block << 12 | 0x800");
+  const Verdict verdict = Judge(Options(program.path()));
+  ASSERT_EQ(verdict.Failed(), Stage::kOutputProduced) << verdict.feedback;
+  EXPECT_THAT(verdict.feedback, HasSubstr("compress: row 0: word 0 (0x"));
 }
 
 TEST(Wafer, StreamsInAnyOrderOfBlocksAndNoneTwice) {
   const Changed twice("right_streaming", "  block += 1;\n  next();",
                       "  if (again) block += 1;\n  again = !again;\n  next();");
-  { std::ofstream(twice.path() + "/pe.csl", std::ios::app) << "\nvar again = true;\n"; }
+  {
+    std::ofstream(twice.path() + "/pe.csl", std::ios::app) << "\nvar again = true;\n";
+  }
   const Verdict verdict = Judge(Options(twice.path()));
   ASSERT_EQ(verdict.Failed(), Stage::kOutputProduced) << verdict.feedback;
   EXPECT_THAT(verdict.at(Stage::kOutputProduced).detail, HasSubstr("a second time"));

@@ -35,7 +35,7 @@ Outcome CompileHere(const Options& options, const std::vector<std::string>& impo
   diags.set_max_errors(options.max_errors);
   std::vector<std::string> dirs = options.import_paths;
   dirs.insert(dirs.end(), import_dirs.begin(), import_dirs.end());
-  Files files(sources, names, diags, std::move(dirs));
+  Files files(sources, names, diags, std::move(dirs), options.only_below);
   for (const std::string& warning : options.warnings) diags.Report(DiagKind::kFlagIgnored, Span{}, warning);
   const Ast* ast = files.Load(options.input, {}, {});
   using Emit = Options::Emit;

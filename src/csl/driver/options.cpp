@@ -116,6 +116,11 @@ const Flag kFlags[] = {
     {"--width-west-buf", "N", "columns of buffers west of the rectangle", [](Options& o, std::string_view v) { return SetSmall(o.west_buffer, "--width-west-buf", v, 1000); }},
     {"--width-east-buf", "N", "columns of buffers east of the rectangle", [](Options& o, std::string_view v) { return SetSmall(o.east_buffer, "--width-east-buf", v, 1000); }},
     {"--import-path", "DIR", "look for imported files here too (repeatable; then CSL_IMPORT_PATH)", [](Options& o, std::string_view v) -> Result<void> { o.import_paths.emplace_back(v); return {}; }},
+    {"--only-below", "DIR", "read no file outside of DIR, wherever paths and links lead (libraries aside)", [](Options& o, std::string_view v) -> Result<void> {
+       if (v.empty()) return tl::unexpected(Usage("--only-below needs the name of a directory"));
+       o.only_below = v;
+       return {};
+     }},
     {"--fp16-format", "FORMAT", "the 16-bit float of run time: f16 (default), cb16 or bf16", [](Options& o, std::string_view v) {
        using F = bytecode::FloatFormat;
        return Choose<F>("--fp16-format", v, {{"f16", F::kF16}, {"cb16", F::kCb16}, {"bf16", F::kBf16}}, o.fp16);

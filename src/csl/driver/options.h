@@ -25,6 +25,7 @@ struct Options {
   int channels = 0;
   int west_buffer = 0, east_buffer = 0;
   std::vector<std::string> import_paths;
+  std::string only_below;            // no file outside of this directory is read; "": any
   uint64_t max_inlined_iterations = 50;
   size_t max_errors = 100;           // 0: all
   std::vector<std::pair<std::string, int64_t>> section_addresses;  // --link-section-start-address-bytes

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -23,8 +24,8 @@ bool IsLibraryPath(std::string_view path) { return path.size() > 2 && path.front
 
 }  // namespace
 
-Files::Files(SourceMap& sources, NameTable& names, DiagSink& diags, std::vector<std::string> import_dirs)
-    : sources_(sources), names_(names), diags_(diags), import_dirs_(std::move(import_dirs)) {}
+Files::Files(SourceMap& sources, NameTable& names, DiagSink& diags, std::vector<std::string> import_dirs, std::string only_below)
+    : sources_(sources), names_(names), diags_(diags), import_dirs_(std::move(import_dirs)), only_below_(std::move(only_below)) {}
 
 std::vector<Files::Candidate> Files::Candidates(std::string_view path, SourceId from) const {
   std::vector<Candidate> list;
@@ -53,12 +54,27 @@ std::vector<Files::Candidate> Files::Candidates(std::string_view path, SourceId 
   return list;
 }
 
+// Of the path with its links followed, as far as it exists.
+bool Files::MayRead(const std::string& path) const {
+  if (only_below_.empty()) return true;
+  std::error_code error;
+  const fs::path root = fs::canonical(only_below_, error);
+  if (error) return false;
+  const fs::path real = fs::weakly_canonical(fs::absolute(path, error), error);
+  if (error) return false;
+  return std::mismatch(root.begin(), root.end(), real.begin(), real.end()).first == root.end();
+}
+
 // The text; nothing where there is no such file (`why` empty) or it cannot be read (`why` says why).
 std::optional<std::string> Files::Read(const Candidate& candidate, std::string* why) const {
   if (candidate.embedded) {
     auto text = LibraryText(std::string_view(candidate.path).substr(1, candidate.path.size() - 2));
     if (!text) return std::nullopt;
     return std::string(*text);
+  }
+  if (!MayRead(candidate.path)) {
+    *why = "it lies outside of the folder that may be read";
+    return std::nullopt;
   }
   std::error_code error;
   fs::file_status status = fs::status(candidate.path, error);

@@ -5,6 +5,7 @@
 // "/a/b.csl"  as it stands
 // "<name>"    the embedded library, then <dir>/name.csl in the import directories
 // A library file finds its neighbours inside the embedded library.
+// With `only_below` (--only-below), nothing outside of that folder is read or looked for, wherever paths and links lead.
 #pragma once
 
 #include <map>
@@ -19,7 +20,7 @@ namespace szarena::csl {
 class Files : public FileProvider {
  public:
   // `import_dirs`: --import-path in order, then CSL_IMPORT_PATH.
-  Files(SourceMap& sources, NameTable& names, DiagSink& diags, std::vector<std::string> import_dirs);
+  Files(SourceMap& sources, NameTable& names, DiagSink& diags, std::vector<std::string> import_dirs, std::string only_below = "");
 
   const Ast* Load(std::string_view path, SourceId from, Span span) override;
   std::optional<std::string> ReadText(std::string_view path, SourceId from, Span span) override;
@@ -36,11 +37,13 @@ class Files : public FileProvider {
   };
   std::vector<Candidate> Candidates(std::string_view path, SourceId from) const;
   std::optional<std::string> Read(const Candidate& candidate, std::string* why) const;
+  bool MayRead(const std::string& path) const;
 
   SourceMap& sources_;
   NameTable& names_;
   DiagSink& diags_;
   std::vector<std::string> import_dirs_;
+  std::string only_below_;
   std::map<std::string, std::unique_ptr<Ast>> asts_;  // by canonical path, "<name>" for the library
   std::map<SourceId, Candidate> origins_;
 };

@@ -66,6 +66,30 @@ TEST_F(FilesTest, LibrariesAreEmbeddedAndFindTheirNeighbours) {
   EXPECT_EQ(inner, files.Load("<tile_config/teardown>", {}, {}));
 }
 
+TEST_F(FilesTest, NothingOutsideOfAFolderIsRead) {
+  fs::create_symlink(At("libs/mine.csl"), root_ / "sub/link.csl");
+  fs::create_symlink(At("libs"), root_ / "sub/folder");
+  Files files(sources, names, diags, {At("libs")}, At("sub"));
+  const Ast* pe = files.Load(At("sub/pe.csl"), {}, {});
+  ASSERT_NE(pe, nullptr);
+  EXPECT_NE(files.Load("deep/x.csl", pe->source(), {}), nullptr);
+  EXPECT_NE(files.Load("deep/../pe.csl", pe->source(), {}), nullptr);
+  EXPECT_NE(files.Load("<tile_config>", pe->source(), {}), nullptr);
+  ASSERT_FALSE(diags.HasErrors());
+  for (const std::string& path : {At("main.csl"), std::string("../main.csl"), std::string("deep/../../main.csl"), std::string("link.csl"),
+                                  std::string("folder/mine.csl"), std::string("mine.csl"), std::string("<mine>"), std::string("/proc/self/environ"),
+                                  std::string("../no_such_file.csl"), At("sub2/x.csl")}) {
+    for (const bool as_text : {false, true}) {
+      DiagSink found;
+      Files others(sources, names, found, {At("libs")}, At("sub"));
+      const SourceId from = others.Load(At("sub/pe.csl"), {}, {})->source();
+      EXPECT_TRUE(as_text ? !others.ReadText(path, from, {}) : others.Load(path, from, {}) == nullptr) << path;
+      ASSERT_EQ(found.all().size(), 1u) << path;
+      EXPECT_EQ(found.all()[0].kind, DiagKind::kFileUnreadable) << path;
+    }
+  }
+}
+
 TEST_F(FilesTest, WhatCannotBeReadIsSaid) {
   Files files(sources, names, diags, {At("libs")});
   EXPECT_EQ(files.Load("no.csl", {}, {}), nullptr);

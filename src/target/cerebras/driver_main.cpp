@@ -65,6 +65,8 @@ int Compile(const std::vector<std::string>& arguments) {
   std::string memory_text;
   if (outcome.program) {
     image = bytecode::ToBytes(*outcome.program);
+    answer.width = static_cast<uint32_t>(outcome.program->width);
+    answer.height = static_cast<uint32_t>(outcome.program->height);
     answer.classes = static_cast<uint32_t>(outcome.program->classes.size());
     for (const auto& code : outcome.program->classes) {
       uint64_t total = 0;
@@ -156,15 +158,17 @@ class Run {
     return {};
   }
 
-  // The export's id; the array behind it has room for `words` on every PE that exports it.
-  Result<uint32_t> Symbol(const std::string& name, uint32_t words) {
+  // The export's id. It points to values of type `element` ("u32"), and the array behind it has
+  // room for `words` on every PE.
+  Result<uint32_t> Symbol(const std::string& name, const char* element, uint32_t words) {
     const auto bad = [](const std::string& why) { return Fail(ErrorCode::kInvalidArgument, why); };
     const Result<uint32_t> id = machine_->ExportId(name);
     if (!id) return bad(fmt::format("the program does not export '{}'", name));
     const bytecode::Export& exported = program_->exports[*id];
-    if (exported.kind != bytecode::ExportKind::kVariable || exported.elem_size != 4) {
-      return bad(fmt::format("'{}' is exported as '{}', 32-bit values behind a pointer are wanted",
-                             name, exported.type));
+    const std::string wanted = fmt::format("[*]{}", element);
+    if (exported.kind != bytecode::ExportKind::kVariable || exported.type != wanted) {
+      return bad(fmt::format("'{}' is exported as '{}', the contract wants '{}'", name,
+                             exported.type, wanted));
     }
     for (const bytecode::CodeClass& code : program_->classes) {
       const bytecode::ExportBinding* found = nullptr;
@@ -206,27 +210,68 @@ class Run {
     answer_.bytes_out += words.size() * 4;
     return words;
   }
+  std::string PeName(uint32_t pe) const {
+    const auto width = static_cast<uint32_t>(program_->width);
+    return fmt::format("PE ({}, {})", pe % width, pe / width);
+  }
+  // Where the poison of the output symbol ends: up to which of its words a PE wrote something.
+  std::vector<uint32_t> Written(uint32_t id) {
+    std::vector<uint32_t> written;
+    for (uint32_t pe = 0; pe < Pes(); ++pe) {
+      const auto x = static_cast<int>(pe % static_cast<uint32_t>(program_->width));
+      const auto y = static_cast<int>(pe / static_cast<uint32_t>(program_->width));
+      uint32_t address = 0;
+      for (const auto& binding : program_->classes[program_->At(x, y).code_class].exports) {
+        if (binding.export_id != id) continue;
+        address = binding.value;
+        if (!binding.constant) {
+          const std::vector<uint8_t> pointer = machine_->ReadMemory(x, y, binding.address, 2);
+          address = pointer[0] | static_cast<uint32_t>(pointer[1]) << 8;
+        }
+      }
+      const uint32_t room = bytecode::kSramBytes - std::min(bytecode::kSramBytes, address);
+      uint32_t words = std::min(call_.out_capacity, room / 4);
+      const std::vector<uint8_t> bytes = machine_->ReadMemory(x, y, address, words * 4);
+      for (; words > 0; --words) {
+        uint32_t word = 0;
+        std::memcpy(&word, bytes.data() + size_t{words - 1} * 4, 4);
+        if (word != poison_.Word(~(uint64_t{pe} * call_.out_capacity + words - 1))) break;
+      }
+      written.push_back(words);
+    }
+    return written;
+  }
   // The symbols that both variants set, on every PE.
   Result<void> SetCommon(const char* n_name, const std::vector<uint32_t>& n_of_pe) {
-    SZARENA_TRY(n_id_, Symbol(n_name, 1));
-    SZARENA_TRY(eb_id_, Symbol("eb_f32", 1));
-    SZARENA_TRY(exponent_id_, Symbol("eb_exponent", 1));
+    SZARENA_TRY(n_id_, Symbol(n_name, "u32", 1));
+    SZARENA_TRY(eb_id_, Symbol("eb_f32", "f32", 1));
+    SZARENA_TRY(exponent_id_, Symbol("eb_exponent", "i32", 1));
     SZARENA_TRY_VOID(CopyIn(n_id_, 1, n_of_pe));
     SZARENA_TRY_VOID(CopyIn(eb_id_, 1, std::vector<uint32_t>(Pes(), call_.eb_bits)));
     return CopyIn(exponent_id_, 1,
                   std::vector<uint32_t>(Pes(), static_cast<uint32_t>(call_.eb_exponent)));
   }
-  Result<void> CheckCommon(const std::vector<uint32_t>& n_of_pe) {
+  Result<void> CheckCommon(const char* n_name, const std::vector<uint32_t>& n_of_pe) {
     const uint64_t bytes_out = answer_.bytes_out;
     SZARENA_TRY(const std::vector<uint32_t> n, CopyOut(n_id_, 1));
     SZARENA_TRY(const std::vector<uint32_t> eb, CopyOut(eb_id_, 1));
     SZARENA_TRY(const std::vector<uint32_t> exponent, CopyOut(exponent_id_, 1));
     answer_.bytes_out = bytes_out;  // a check, no part of the work
     for (uint32_t pe = 0; pe < Pes(); ++pe) {
-      if (n[pe] == n_of_pe[pe] && eb[pe] == call_.eb_bits &&
-          exponent[pe] == static_cast<uint32_t>(call_.eb_exponent))
+      const auto judge_exponent = static_cast<uint32_t>(call_.eb_exponent);
+      std::string what;
+      if (n[pe] != n_of_pe[pe]) {
+        what = fmt::format("{} is {}, the judge had set {}", n_name, n[pe], n_of_pe[pe]);
+      } else if (eb[pe] != call_.eb_bits) {
+        what = fmt::format("eb_f32 has the bits 0x{:08x}, the judge had set others", eb[pe]);
+      } else if (exponent[pe] != judge_exponent) {
+        what = fmt::format("eb_exponent is {}, the judge had set another",
+                           static_cast<int32_t>(exponent[pe]));
+      } else {
         continue;
+      }
       answer_.changed_symbol = pe + 1;
+      Put(answer_.message, fmt::format("{}: {}", PeName(pe), what));
       break;
     }
     return {};
@@ -238,11 +283,13 @@ class Run {
     const std::span<const uint32_t> counts = Words(call_.counts_offset, Pes());
     const bool forward = call_.forward != 0;
     SZARENA_TRY(const uint32_t function, Function());
-    SZARENA_TRY(const uint32_t in, Symbol(forward ? "input" : "in_words", call_.in_capacity));
-    SZARENA_TRY(const uint32_t out,
-                Symbol(forward ? "output_words" : "output", call_.out_capacity));
+    const char* const element = call_.float_values != 0 ? "f32" : "u32";
+    SZARENA_TRY(const uint32_t in, forward ? Symbol("input", element, call_.in_capacity)
+                                           : Symbol("in_words", "u32", call_.in_capacity));
+    SZARENA_TRY(const uint32_t out, forward ? Symbol("output_words", "u32", call_.out_capacity)
+                                            : Symbol("output", element, call_.out_capacity));
     const char* const count_name = forward ? "output_word_count" : "in_word_count";
-    SZARENA_TRY(const uint32_t count_id, Symbol(count_name, 1));
+    SZARENA_TRY(const uint32_t count_id, Symbol(count_name, "u32", 1));
     const std::vector<uint32_t> n(n_local.begin(), n_local.end());
     // Output first: a program may let it share memory with the input.
     {
@@ -294,13 +341,11 @@ class Run {
     for (uint32_t pe = 0; pe < Pes(); ++pe) {
       if (got_counts[pe] > call_.out_capacity) {
         answer_.count_fault = pe + 1;
-        const uint32_t x = pe % static_cast<uint32_t>(program_->width);
-        const uint32_t y = pe / static_cast<uint32_t>(program_->width);
         Put(answer_.message,
             got_counts[pe] == poison_.Count(pe)
-                ? fmt::format("{} was never written on PE ({}, {})", count_name, x, y)
-                : fmt::format("{} is {} on PE ({}, {}), {} words are the room there", count_name,
-                              got_counts[pe], x, y, call_.out_capacity));
+                ? fmt::format("{}: {} was never written", PeName(pe), count_name)
+                : fmt::format("{}: {} is {}, {} words are the room there", PeName(pe), count_name,
+                              got_counts[pe], call_.out_capacity));
         return {};
       }
       most = std::max(most, got_counts[pe]);
@@ -311,8 +356,9 @@ class Run {
     }
     answer_.copy_out_cycles = machine_->statistics().host_cycles - before;
     Answer to(*this, Pes());
+    if (call_.written_wanted != 0) to.SetWritten(Written(out));
     for (uint64_t pe = 0; pe < Pes(); ++pe) to.Add({got.data() + pe * most, got_counts[pe]});
-    return CheckCommon(n);
+    return CheckCommon("n_local", n);
   }
 
   Result<void> Streaming() {
@@ -357,7 +403,7 @@ class Run {
       to.Add(words);
     }
     SZARENA_TRY_VOID(ran);
-    return CheckCommon(n);
+    return CheckCommon("n_row", n);
   }
   fabric::PortAddress Out(int x, uint32_t y) const {
     return {x, static_cast<int>(y), Direction::kEast, static_cast<uint8_t>(call_.out_color)};
@@ -368,14 +414,18 @@ class Run {
    public:
     Answer(const Run& run, uint32_t parts) {
       const JobCall& call = run.call_;
-      const uint64_t bytes = (uint64_t{parts} + call.answer_words) * 4;
+      const uint64_t bytes = (2 * uint64_t{parts} + call.answer_words) * 4;
       if (call.answer_offset % 4 != 0 || call.answer_offset > run.output_.size() ||
           bytes > run.output_.size() - call.answer_offset) {
         Die("an answer reaches outside of its memory");
       }
       count_ = reinterpret_cast<uint32_t*>(run.output_.data() + call.answer_offset);
-      to_ = count_ + parts;
+      written_ = count_ + parts;
+      to_ = written_ + parts;
       room_ = call.answer_words;
+    }
+    void SetWritten(const std::vector<uint32_t>& words) {
+      std::copy(words.begin(), words.end(), written_);
     }
     // What has no room is counted and not kept.
     void Add(std::span<const uint32_t> words) {
@@ -387,6 +437,7 @@ class Run {
 
    private:
     uint32_t* count_;
+    uint32_t* written_;
     uint32_t* to_;
     uint64_t room_;
   };

@@ -108,9 +108,13 @@ Result<FreeHostProgram> CompileFreeHost(const sandbox::Sandbox& sandbox, const H
   SZARENA_TRY(const std::string cslc, os::ReadRegularFile(tools.bin + "/cslc", kMaxTool));
   SZARENA_TRY(const os::UniqueFd compiler, os::MemoryFile("cslc", cslc));
   sandbox::Command command;
-  command.argv = {
-      "/run/cslc", "layout.csl",   arch == bytecode::Arch::kWse2 ? "--arch=wse2" : "--arch=wse3",
-      "--memcpy",  "--channels=1", "--fabric-offsets=4,1"};
+  command.argv = {"/run/cslc",
+                  "layout.csl",
+                  arch == bytecode::Arch::kWse2 ? "--arch=wse2" : "--arch=wse3",
+                  "--memcpy",
+                  "--channels=1",
+                  "--fabric-offsets=4,1",
+                  "--only-below=/src"};
   command.argv.insert(command.argv.end(), flags->begin(), flags->end());
   command.argv.insert(command.argv.end(), {"-o", "/out/compiled"});
   command.files = {{compiler.get(), "/run/cslc", 0555}};

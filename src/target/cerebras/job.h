@@ -24,7 +24,9 @@ struct CompileAnswer {
   uint64_t message_bytes = 0;  // diagnostics, right behind this struct
   uint64_t image_bytes = 0;    // behind them, from the next multiple of 8
   uint64_t memory_bytes = 0;   // of the PE that needs most: data, stack, estimated code
-  uint32_t classes = 0;        // kinds of PE code
+  uint32_t width = 0;          // of the rectangle that the layout asks for
+  uint32_t height = 0;
+  uint32_t classes = 0;  // kinds of PE code
   uint32_t memory_text_bytes =
       0;  // behind the image: what takes the memory of that PE, a line each
 };
@@ -46,13 +48,15 @@ struct JobCall {
   uint32_t out_color = 0;
   uint64_t poison_seed = 0;
   uint32_t poison_inverted = 0;
+  uint32_t float_values = 1;    // resident: the elements' symbol is f32, else u32
+  uint32_t written_wanted = 0;  // resident, forward: counts of written words are wanted, too
   uint32_t reserved = 0;
   uint64_t n_offset = 0;       // u32 a part (PE, or row): n_local, or n_row
   uint64_t counts_offset = 0;  // u32 a part: words of data
   uint64_t data_offset = 0;    // the parts' words back to back
-  uint64_t answer_offset =
-      0;  // output memory: u32 a part, the words that came back; then the words back to back
-  uint64_t answer_words = 0;  // room there
+  uint64_t answer_offset = 0;  // output memory: u32 a part, the words that came back; u32 a part,
+                               // up to where words were written; then the words back to back
+  uint64_t answer_words = 0;  // room there, for these
 };
 
 struct Job {
@@ -81,7 +85,8 @@ struct JobAnswer {
   uint32_t limit_exceeded = 0;  // kFailed by max_cycles or max_seconds
   uint32_t bounds_traps = 0;    // accesses outside of an array
   uint32_t count_fault = 0;     // 1 + the part whose count is beyond the capacity
-  uint32_t changed_symbol = 0;  // 1 + PE on which a symbol that the judge sets was changed
+  uint32_t changed_symbol =
+      0;  // 1 + PE on which a symbol that the judge sets was changed: `message`
   uint32_t pes = 0;
   uint32_t pes_active = 0;  // with at least a tenth of the work of the busiest
   uint32_t reserved = 0;

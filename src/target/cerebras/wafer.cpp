@@ -87,7 +87,8 @@ Result<CompileResult> Compile(const sandbox::Sandbox& sandbox, const Candidate& 
                     {"compile", std::string(kSourcePath) + "/layout.csl",
                      geometry.arch == bytecode::Arch::kWse2 ? "--arch=wse2" : "--arch=wse3",
                      fmt::format("--fabric-dims={},{}", geometry.width + 7, geometry.height + 2),
-                     "--fabric-offsets=4,1", "--memcpy", "--channels=1", list},
+                     "--fabric-offsets=4,1", "--memcpy", "--channels=1",
+                     std::string("--only-below=") + kSourcePath, list},
                     kCompileMemory);
   command.binds = {{source, kSourcePath, false}};
   command.cwd = kSourcePath;
@@ -132,6 +133,14 @@ Result<CompileResult> Compile(const sandbox::Sandbox& sandbox, const Candidate& 
     result.reason = at == std::string::npos
                         ? "the compiler refuses it"
                         : FirstLine(result.log.substr(result.log.rfind('\n', at) + 1));
+    return result;
+  }
+  if (answer.width != static_cast<uint32_t>(geometry.width) ||
+      answer.height != static_cast<uint32_t>(geometry.height)) {
+    result.reason = fmt::format(
+        "layout.csl: the rectangle has {} x {} PEs, the params ask for {} x {}: "
+        "@set_rectangle(width, height) is wanted",
+        answer.width, answer.height, geometry.width, geometry.height);
     return result;
   }
   if (answer.memory_bytes > bytecode::kSramBytes) {
@@ -185,6 +194,8 @@ Result<std::vector<LaunchResult>> RunLaunches(const sandbox::Sandbox& sandbox,
     call.in_color = launch.in_color;
     call.out_color = launch.out_color;
     call.poison_seed = launch.poison_seed;
+    call.float_values = launch.float_values ? 1 : 0;
+    call.written_wanted = launch.written_wanted ? 1 : 0;
     call.poison_inverted = launch.poison_inverted ? 1 : 0;
     call.n_offset = at;
     call.counts_offset = at + launch.n.size() * 4;
@@ -192,7 +203,7 @@ Result<std::vector<LaunchResult>> RunLaunches(const sandbox::Sandbox& sandbox,
     at = Align(call.data_offset + launch.data.size() * 4);
     call.answer_offset = answer_at;
     call.answer_words = launch.answer_words;
-    answer_at = Align(answer_at + (launch.n.size() + launch.answer_words) * 4);
+    answer_at = Align(answer_at + (2 * launch.n.size() + launch.answer_words) * 4);
   }
   SZARENA_TRY(const os::SharedMemory input,
               os::SharedMemory::Create("job", at, os::Sharing::kReadOnlyForOthers));
@@ -240,16 +251,16 @@ Result<std::vector<LaunchResult>> RunLaunches(const sandbox::Sandbox& sandbox,
     }
     if (answer.state != CallState::kDone || answer.count_fault != 0) continue;
     const size_t parts = launches[i].n.size();
-    result.counts.resize(parts);
-    if (parts > 0)
-      std::memcpy(result.counts.data(), output.data() + calls[i].answer_offset, parts * 4);
+    const auto copy = [&](std::vector<uint32_t>& to, uint64_t first, uint64_t count) {
+      to.resize(count);
+      if (count == 0) return;
+      std::memcpy(to.data(), output.data() + calls[i].answer_offset + first * 4, count * 4);
+    };
+    copy(result.counts, 0, parts);
+    if (launches[i].written_wanted) copy(result.written, parts, parts);
     uint64_t total = 0;
     for (const uint32_t count : result.counts) total += count;
-    result.words.resize(std::min(total, calls[i].answer_words));
-    if (!result.words.empty()) {
-      std::memcpy(result.words.data(), output.data() + calls[i].answer_offset + parts * 4,
-                  result.words.size() * 4);
-    }
+    copy(result.words, 2 * parts, std::min(total, calls[i].answer_words));
   }
   if (!results.empty() && results.front().answer.state == CallState::kNotRun) {
     return Fail(run.status.exited && run.status.code == 120 ? ErrorCode::kInternal

@@ -36,9 +36,9 @@ struct CompileResult {
   uint64_t memory_bytes = 0;
   double seconds = 0;
 };
-// Compiles layout.csl for one geometry; `width` and `height` are added to the params. An Error is
-// the environment's or our own fault. Beyond the limits of time and memory the candidate has
-// failed.
+// Compiles layout.csl for one geometry, which the program has to have; `width` and `height` are
+// added to the params. An Error is the environment's or our own fault. Beyond the limits of time
+// and memory the candidate has failed.
 Result<CompileResult> Compile(const sandbox::Sandbox& sandbox, const Candidate& candidate,
                               const Geometry& geometry, const Params& params);
 
@@ -52,6 +52,8 @@ struct Launch {
   int32_t eb_exponent = 0;
   uint32_t in_capacity = 0;  // resident: words of the symbol filled and of the one read back, a PE
   uint32_t out_capacity = 0;
+  bool float_values = true;     // resident: the elements are exported as f32, else as u32
+  bool written_wanted = false;  // resident, forward: fill LaunchResult::written
   uint32_t in_color = 0;
   uint32_t out_color = 0;
   uint64_t poison_seed = 0;
@@ -66,6 +68,8 @@ struct Launch {
 struct LaunchResult {
   JobAnswer answer;              // state, evidence, counters
   std::vector<uint32_t> counts;  // a part; kDone only
+  // A part, where wanted: up to which of the output's words the program wrote something.
+  std::vector<uint32_t> written;
   std::vector<uint32_t>
       words;  // back to back; fewer than the counts say where the room was too small
 };
