@@ -2,6 +2,7 @@
 // Nearly valid programs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 
 #include "program.h"
@@ -124,6 +125,19 @@ Program Mutate(Program program, Choices& c, std::string* what) {
       "=",      "if",  "else", "comptime", "inline",   "const",     "var",  "fn",        "task",
       "return", "and", "!",    "-",        "&",        "=>",        ".{",   "undefined", "switch",
       "while",  "for", "|",    "@as",      "@get_dsd", "@activate", "break"};
+  // Programs that mostly compile, and then lead wavelets astray, wait for ever or disagree on
+  // lengths.
+  static const std::vector<std::vector<std::string>> kAlike = {
+      {"RAMP", "EAST", "WEST", "NORTH", "SOUTH"},
+      {"true", "false"},
+      {"@activate", "@block", "@unblock"},
+      {"@mov16", "@add16", "@fmovh", "@mov32", "@fmovs"},
+      {"@get_input_queue", "@get_output_queue"},
+      {"i16", "u16"},
+      {"SWITCH_ADV", "SWITCH_RST", "TEARDOWN", "NOP"},
+      {"+", "-", "*", "/"},
+      {"and", "or"}};
+  const bool quiet = c.Chance(50);
   const int times = c.Between(1, 3);
   for (int n = 0; n < times; ++n) {
     File& file = program.files[c.Below(static_cast<uint32_t>(program.files.size()))];
@@ -145,86 +159,104 @@ Program Mutate(Program program, Choices& c, std::string* what) {
       text.replace(tokens[i].begin, tokens[i].end - tokens[i].begin, by);
     };
     std::string how;
-    switch (c.Below(14)) {
-      case 0:
-        how = "token deleted", replace(at, "");
-        break;
-      case 1:
-        how = "token doubled", text.insert(t.end, " " + old);
-        break;
-      case 2: {
-        how = "tokens exchanged";
-        const size_t other = c.Below(static_cast<uint32_t>(tokens.size()));
-        const std::string a = Of(text, tokens[std::min(at, other)]),
-                          b = Of(text, tokens[std::max(at, other)]);
-        replace(std::max(at, other), a);
-        replace(std::min(at, other), b);
-        break;
+    const auto alike = [&](const std::string& s) -> const std::vector<std::string>* {
+      for (const auto& family : kAlike) {
+        if (std::find(family.begin(), family.end(), s) != family.end()) return &family;
       }
-      case 3:
-      case 4:
-        how = "number replaced", replace(next(IsNumber), c.Pick(kNumbers));
-        break;
-      case 5:
-      case 6: {
-        how = "name replaced";
-        const size_t one = next(IsName);
-        const size_t from = c.Below(static_cast<uint32_t>(tokens.size()));
-        std::string name = "x";
-        for (size_t k = 0; k < tokens.size(); ++k) {
-          name = Of(text, tokens[(from + k) % tokens.size()]);
-          if (IsName(name)) break;
+      return nullptr;
+    };
+    if (quiet && c.Chance(60)) {
+      how = "token replaced by its like";
+      const size_t i = next([&](const std::string& s) { return alike(s) != nullptr; });
+      if (const auto* family = alike(Of(text, tokens[i]))) replace(i, c.Pick(*family));
+    } else if (quiet) {
+      how = "number changed a little";
+      const size_t i = next(IsNumber);
+      const std::string digits = Of(text, tokens[i]);
+      if (digits.size() < 6 &&
+          std::all_of(digits.begin(), digits.end(), [](char d) { return d >= '0' && d <= '9'; }))
+        replace(i, std::to_string(std::max(0, std::stoi(digits) + c.Between(-2, 2))));
+    } else
+      switch (c.Below(14)) {
+        case 0:
+          how = "token deleted", replace(at, "");
+          break;
+        case 1:
+          how = "token doubled", text.insert(t.end, " " + old);
+          break;
+        case 2: {
+          how = "tokens exchanged";
+          const size_t other = c.Below(static_cast<uint32_t>(tokens.size()));
+          const std::string a = Of(text, tokens[std::min(at, other)]),
+                            b = Of(text, tokens[std::max(at, other)]);
+          replace(std::max(at, other), a);
+          replace(std::min(at, other), b);
+          break;
         }
-        replace(one, name);
-        break;
-      }
-      case 7:
-        how = "type replaced", replace(next([](const std::string& s) {
-                                         return s == "i16" || s == "u16" || s == "f32" ||
-                                                s == "f16" || s == "i32" || s == "u32" ||
-                                                s == "void" || s == "bool";
-                                       }),
-                                       c.Pick(kTypes));
-        break;
-      case 8: {
-        how = "argument dropped";
-        Token span;
-        if (Argument(text, tokens, at, span)) text.erase(span.begin, span.end - span.begin);
-        break;
-      }
-      case 9: {
-        how = "argument doubled";
-        Token span;
-        if (Argument(text, tokens, at, span))
-          text.insert(span.end, ", " + text.substr(span.begin, span.end - span.begin));
-        break;
-      }
-      case 10: {
-        how = "argument replaced by another";
-        Token a, b;
-        const size_t other = c.Below(static_cast<uint32_t>(tokens.size()));
-        if (Argument(text, tokens, at, a) && Argument(text, tokens, other, b)) {
-          const std::string by = text.substr(b.begin, std::min<size_t>(b.end - b.begin, 200));
-          text.replace(a.begin, a.end - a.begin, by);
+        case 3:
+        case 4:
+          how = "number replaced", replace(next(IsNumber), c.Pick(kNumbers));
+          break;
+        case 5:
+        case 6: {
+          how = "name replaced";
+          const size_t one = next(IsName);
+          const size_t from = c.Below(static_cast<uint32_t>(tokens.size()));
+          std::string name = "x";
+          for (size_t k = 0; k < tokens.size(); ++k) {
+            name = Of(text, tokens[(from + k) % tokens.size()]);
+            if (IsName(name)) break;
+          }
+          replace(one, name);
+          break;
         }
-        break;
+        case 7:
+          how = "type replaced", replace(next([](const std::string& s) {
+                                           return s == "i16" || s == "u16" || s == "f32" ||
+                                                  s == "f16" || s == "i32" || s == "u32" ||
+                                                  s == "void" || s == "bool";
+                                         }),
+                                         c.Pick(kTypes));
+          break;
+        case 8: {
+          how = "argument dropped";
+          Token span;
+          if (Argument(text, tokens, at, span)) text.erase(span.begin, span.end - span.begin);
+          break;
+        }
+        case 9: {
+          how = "argument doubled";
+          Token span;
+          if (Argument(text, tokens, at, span))
+            text.insert(span.end, ", " + text.substr(span.begin, span.end - span.begin));
+          break;
+        }
+        case 10: {
+          how = "argument replaced by another";
+          Token a, b;
+          const size_t other = c.Below(static_cast<uint32_t>(tokens.size()));
+          if (Argument(text, tokens, at, a) && Argument(text, tokens, other, b)) {
+            const std::string by = text.substr(b.begin, std::min<size_t>(b.end - b.begin, 200));
+            text.replace(a.begin, a.end - a.begin, by);
+          }
+          break;
+        }
+        case 11:
+        case 12: {
+          const size_t begin =
+              text.rfind('\n', t.begin) == std::string::npos ? 0 : text.rfind('\n', t.begin) + 1;
+          const size_t end = std::min(text.find('\n', t.begin), text.size());
+          const std::string line = text.substr(begin, end - begin) + "\n";
+          if (c.Chance(50))
+            how = "line dropped", text.erase(begin, end - begin);
+          else
+            how = "line doubled", text.insert(begin, line);
+          break;
+        }
+        default:
+          how = "token replaced", replace(at, c.Pick(kSyntax));
+          break;
       }
-      case 11:
-      case 12: {
-        const size_t begin =
-            text.rfind('\n', t.begin) == std::string::npos ? 0 : text.rfind('\n', t.begin) + 1;
-        const size_t end = std::min(text.find('\n', t.begin), text.size());
-        const std::string line = text.substr(begin, end - begin) + "\n";
-        if (c.Chance(50))
-          how = "line dropped", text.erase(begin, end - begin);
-        else
-          how = "line doubled", text.insert(begin, line);
-        break;
-      }
-      default:
-        how = "token replaced", replace(at, c.Pick(kSyntax));
-        break;
-    }
     if (what != nullptr)
       *what += fmt::format("{}{} in {}", what->empty() ? "" : ", ", how, file.name);
   }
