@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a compiled program, with the checksum made right so that what lies behind it is
 // reached: it is refused, or the machine runs it for a while without harm and in the same way with
-// one thread and with two.
+// one thread, with two, and (every sixteenth size of input) as machine code.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "bytecode/disasm.h"
 #include "bytecode/image.h"
+#include "fabric/sim/compare.h"
 #include "fabric/sim/fabric.h"
 
 using namespace szarena;
@@ -27,11 +28,13 @@ struct Seen {
   bool operator==(const Seen&) const = default;
 };
 
-Seen Run(const std::shared_ptr<const bytecode::Program>& program, int threads) {
+Seen Run(const std::shared_ptr<const bytecode::Program>& program, int threads,
+         fabric::Backend backend = fabric::Backend::kBytecode) {
   Seen seen;
   fabric::Options options;
   options.threads = threads;
   options.max_cycles = 2000;
+  options.backend = backend;
   auto made = fabric::Fabric::Create(program, options);
   if (!made) {
     seen.error = made.error().ToString();
@@ -83,5 +86,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)bytecode::Disassemble(*program);
   const Seen one = Run(program, 1);
   if (!(one == Run(program, 2))) std::abort();
+  // Machine code takes a while to make.
+  static const bool kNative = fabric::WhyNoNativeBackend().empty();
+  if (kNative && size % 16 == 0 && !(one == Run(program, 1, fabric::Backend::kNative))) std::abort();
   return 0;
 }

@@ -373,9 +373,12 @@ l_Call: {
   if (clock >= limit) [[unlikely]] goto leave;
   NEXT();
 }
+l_ReturnVoid:
+  r[0] = 0;
+  goto returned;
 l_Return:
   r[0] = A;
-l_ReturnVoid:
+returned:
   t.frames.pop_back();
   if (t.frames.empty()) {
     pe.state = MainState::kIdle;

@@ -318,7 +318,7 @@ void Emitter::Emit(uint32_t pc) {
     }
     case Op::kReturn:
     case Op::kReturnVoid:
-      if (op == Op::kReturn) ir_.Store(Get(i.a), Slot(0), 8);
+      ir_.Store(op == Op::kReturn ? Get(i.a) : ir_.C64(0), Slot(0), 8);
       Publish();
       pending_clock_ = pending_count_ = 0;
       LLVMBuildRet(ir_.builder, ir_.C32(static_cast<uint32_t>(Status::kReturned)));

@@ -454,6 +454,30 @@ TEST_F(BothBackends, LargeFunctionsStayBytecode) {
 }
 
 // A register that the program reads before it writes it is 0, whatever ran before.
+// No compiler asks for the result of such a function, but an image may.
+TEST_F(BothBackends, WhatReturnsNothingGivesZero) {
+  ProgramKit kit(1, 1);
+  ClassKit c = kit.AddClass("void");
+  const uint16_t out = c.Words("out", {9});
+  const uint32_t nothing = c.Fn(
+      "nothing", [&](FunctionBuilder& b) { b.Emit(Op::kAddImmU16, 0, 0, 5); }, {ScalarType::kU16});
+  const uint32_t f = c.Fn("main", [&](FunctionBuilder& b) {
+    const Reg call = b.NewReg();
+    b.Const(call, 1);
+    b.Emit(Op::kCall, call, 0, static_cast<uint16_t>(nothing));
+    b.Emit(Op::kStoreAbs16, call, out);
+  });
+  c.Task(TaskKind::kLocal, 9, f);
+  c.get().initially_active = 1u << 9;
+  kit.PlaceAll(c);
+  const auto difference = CompareBackends(kit.Build(), {});
+  ASSERT_TRUE(difference) << difference.error().ToString();
+  EXPECT_EQ(*difference, "");
+  auto fabric = Fabric::Create(kit.Build(), {});
+  ASSERT_TRUE((*fabric)->RunUntilIdle());
+  EXPECT_EQ((*fabric)->ReadSymbol(0, 0, "out").value(), (std::vector<uint8_t>{0, 0}));
+}
+
 TEST_F(BothBackends, RegistersStartAsZero) {
   ProgramKit kit(1, 1);
   ClassKit c = kit.AddClass("zero");
