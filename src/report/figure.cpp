@@ -78,7 +78,11 @@ struct Drawing {
   bool Slower(const Step& step, const Step* before, size_t d) const {
     return before && Value(step, d)->q3 < Value(*before, d)->q1;
   }
-  std::string_view unit() const { return quantity == Quantity::kThroughput ? " GB/s" : "×"; }
+  // With the basis of the figure in front of it.
+  std::string unit() const {
+    return (quantity == Quantity::kThroughput ? " GB/s" : "×") + judge::BasisNote(view.basis);
+  }
+  std::string note() const { return judge::BasisNote(view.basis); }
 };
 
 std::vector<double> AllValues(const Drawing& drawing) {
@@ -140,7 +144,9 @@ std::string References(const Panel& panel, const LogScale& scale, const Drawing&
   const double floor_y = floor ? scale.Y(*floor) : -100;
   if (floor) {
     svg += Line("f-floor", panel.left, floor_y, panel.right(), floor_y);
-    svg += Text("f-ref", panel.left + 4, floor_y - 5, "floor (copy) " + Significant(*floor));
+    svg += Text("f-ref", panel.left + 4, floor_y - 5,
+                fmt::format("floor ({}) {}{}", drawing.view.variant.empty() ? "copy" : "edge",
+                            Significant(*floor), drawing.note()));
   }
   if (baseline) {
     const double y = scale.Y(baseline->median);
@@ -151,7 +157,7 @@ std::string References(const Panel& panel, const LogScale& scale, const Drawing&
     svg += Line("f-base", panel.left, y, panel.right(), y);
     const bool below = y - floor_y < 18 && floor_y < y + 1;
     svg += Text("f-ref", panel.left + 4, below ? y + 14 : y - 5,
-                "baseline " + Significant(baseline->median));
+                "baseline " + Significant(baseline->median) + drawing.note());
   }
   return svg;
 }
@@ -318,7 +324,7 @@ std::string StepFigure(const SessionView& view, Quantity quantity, FigureUse use
       kWidth, height, id, id, id,
       EscapeHtml((absolute ? "Throughput along the steps: "
                            : "Speed over the baseline along the steps: ") +
-                 view.title),
+                 view.title + drawing.note()),
       id, EscapeHtml(Description(drawing)));
   if (use == FigureUse::kStandalone) {
     svg += fmt::format(
@@ -338,9 +344,7 @@ std::string StepFigure(const SessionView& view, Quantity quantity, FigureUse use
       "{}{}</text>\n",
       kTop + kPlotHeight / 2, LevelName(view.level),
       absolute ? "throughput, GB/s" : "speed / baseline",
-      view.basis == judge::Basis::kMeasured
-          ? ""
-          : fmt::format(" ({})", judge::BasisName(view.basis)));
+      drawing.note());
   svg += Legend();
   return svg + "</svg>\n";
 }

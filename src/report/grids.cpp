@@ -57,7 +57,8 @@ std::string StepCaption(const SessionView& view) {
     caption += " (estimated by the simulator's cost model)";
   if (view.basis == judge::Basis::kSynthetic) caption += " (synthetic: made up, not measured)";
   if (!view.measured_field.empty()) caption += fmt::format(". Field: {}", view.measured_field);
-  if (view.threads > 0)
+  // A simulator's threads are no part of a figure.
+  if (view.threads > 0 && view.basis != judge::Basis::kEstimated)
     caption += fmt::format(", {} thread{}", view.threads, view.threads == 1 ? "" : "s");
   if (view.format == "free") caption += ". Own stream format: not comparable with strict results";
   if (view.bound_policy == "legacy") caption += ". Legacy bound policy";
@@ -90,14 +91,16 @@ Grid SummaryGrid(const Model& model) {
                   {"Decodable", ColumnKind::kNumber},
                   {"Correct", ColumnKind::kNumber},
                   {"Ranked", ColumnKind::kNumber},
-                  {"Best / baseline", ColumnKind::kNumber}};
+                  {"Best / baseline", ColumnKind::kNumber},
+                  {"Basis"}};
   for (const CellView& cell : model.cells) {
     const auto count = [&](int64_t n) {
       return Cell{fmt::format("{}/{}", n, cell.trials),
                   n == cell.trials ? Tone::kGood : Tone::kPlain};
     };
     grid.rows.push_back({{cell.key.task, Tone::kStrong},
-                         {cell.key.target},
+                         {cell.variant.empty() ? cell.key.target
+                                               : cell.key.target + ", " + cell.variant},
                          {cell.key.agent},
                          {cell.key.tier == "none" ? std::string(kNone) : cell.key.tier},
                          {cell.key.workflow},
@@ -106,7 +109,9 @@ Grid SummaryGrid(const Model& model) {
                          count(cell.decodable),
                          count(cell.correct),
                          count(cell.ranked),
-                         {Times(cell.best_speedup) + PrintedInterval(cell.best_speedup_interval)}});
+                         {Times(cell.best_speedup) + PrintedInterval(cell.best_speedup_interval)},
+                         {cell.best_speedup ? std::string(judge::BasisName(cell.basis))
+                                            : std::string(kNone)}});
   }
   grid.footnote =
       "runnable: both calls returned; decodable: the bound held and both decoders read both "
@@ -114,6 +119,12 @@ Grid SummaryGrid(const Model& model) {
       "correct: and real compression happened; ranked: and measured without a cheat flag. "
       "Brackets: "
       "95% bootstrap interval over trials; there is none for a single trial.";
+  if (std::any_of(model.cells.begin(), model.cells.end(),
+                  [](const CellView& cell) { return !cell.variant.empty(); })) {
+    grid.footnote +=
+        " Cerebras: a row for each variant of the contract; a session that tried several is a "
+        "trial of each.";
+  }
   return grid;
 }
 
@@ -124,7 +135,8 @@ Grid StepGrid(const SessionView& view) {
   const std::vector<size_t> shown = ShownDirections(view);
   grid.columns = {{"Step", ColumnKind::kNumber}, {"Idea", ColumnKind::kLongText}};
   for (const size_t d : shown) {
-    grid.columns.push_back({Capitalised(view.direction_names[d]) + " GB/s", ColumnKind::kNumber});
+    grid.columns.push_back({Capitalised(view.direction_names[d]) + " GB/s" + judge::BasisNote(view.basis),
+                            ColumnKind::kNumber});
     grid.columns.push_back({"vs\u00a0prev.", ColumnKind::kNumber});
     grid.columns.push_back({"vs\u00a0base", ColumnKind::kNumber});
   }
@@ -151,12 +163,16 @@ Grid StepGrid(const SessionView& view) {
     }
     grid.rows.push_back(std::move(row));
   }
-  grid.footnote = "GB/s: 1e9 uncompressed bytes per second, median";
-  if (view.samples > 0) grid.footnote += fmt::format(" of at least {} timed runs", view.samples);
-  grid.footnote +=
-      "; vs prev.: over the ranked step before; vs base: over our implementation, measured in "
-      "turn "
-      "with the candidate in the same run.";
+  const bool estimated = view.basis == judge::Basis::kEstimated;
+  grid.footnote = "GB/s: 1e9 uncompressed bytes per second";
+  grid.footnote += estimated ? " at the machine's clock by the cost model, median" : ", median";
+  if (view.samples > 0) {
+    grid.footnote += fmt::format(" of at least {} {} run{}", view.samples,
+                                 estimated ? "simulated" : "timed", view.samples == 1 ? "" : "s");
+  }
+  grid.footnote += "; vs prev.: over the ranked step before; vs base: over our implementation, ";
+  grid.footnote += estimated ? "on the same data; all of them estimated."
+                             : "measured in turn with the candidate in the same run.";
   return grid;
 }
 

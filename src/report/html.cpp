@@ -90,8 +90,8 @@ std::string BestLine(const SessionView& view) {
   std::string figures;
   for (size_t d = 0; d < view.direction_names.size(); ++d) {
     if (!best->throughput[d]) continue;
-    figures += fmt::format(", {} {} GB/s", view.direction_names[d],
-                           Significant(best->throughput[d]->median));
+    figures += fmt::format(", {} {}", view.direction_names[d],
+                           judge::RateText(best->throughput[d]->median, view.basis));
     if (best->speedup_over_baseline[d]) {
       figures += fmt::format(" ({} the baseline)", Times(best->speedup_over_baseline[d]->median));
     }
@@ -137,18 +137,26 @@ std::string SessionSection(const SessionView& view, int& number, int& table_numb
   std::string basis(judge::BasisName(view.basis));
   basis[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(basis[0])));
   const std::string level = fmt::format("{} {}", basis, LevelName(view.level));
-  html +=
-      FigureHtml(view, Quantity::kThroughput, number,
-                 fmt::format("Throughput along the optimisation steps of {}. {} throughput on a "
-                             "logarithmic scale, medians with quartile bars; dashed: our baseline, "
-                             "measured in the same runs, with its quartiles; dotted: the floor, a "
-                             "plain copy of the bytes that must move.",
-                             view.title, level));
+  const bool estimated = view.basis == judge::Basis::kEstimated;
+  std::string floor = "; dotted: the floor, a plain copy of the bytes that must move";
+  if (!view.variant.empty()) {
+    floor = view.variant == "streaming"
+                ? "; dotted: the floor, one word a cycle over the edge of each row"
+                : "";
+  }
+  html += FigureHtml(
+      view, Quantity::kThroughput, number,
+      fmt::format("Throughput along the optimisation steps of {}. {} throughput on a logarithmic "
+                  "scale, medians with quartile bars; dashed: our baseline, {}, with its "
+                  "quartiles{}.",
+                  view.title, level,
+                  estimated ? "on the same data" : "measured in the same runs", floor));
   html += FigureHtml(
       view, Quantity::kOverBaseline, number,
-      fmt::format("The same steps relative to the baseline, run by run: what the machine's "
-                  "load does to both cancels out. {} speed on a logarithmic scale, medians "
-                  "with quartile bars.",
+      fmt::format("The same steps relative to the baseline, {}. {} speed on a logarithmic scale, "
+                  "medians with quartile bars.",
+                  estimated ? "on the same data"
+                            : "run by run: what the machine's load does to both cancels out",
                   level));
   html += GridToHtml(StepGrid(view), table_number++);
   if (const Grid wafer = WaferGrid(view); !wafer.rows.empty()) html += GridToHtml(wafer, table_number++);
@@ -164,7 +172,8 @@ constexpr std::string_view kReading = R"html(<section id="reading">
 <dt>correct</dt><dd>decodable, and the compression ratio is that of real compression</dd>
 <dt>ranked</dt><dd>correct, measured with verified outputs, and without a cheat flag</dd>
 <dt>baseline</dt><dd>our own hand-optimised implementation, measured in turn with the candidate in the same run</dd>
-<dt>floor</dt><dd>a plain copy of the bytes that must move, measured on this machine in the same run</dd>
+<dt>floor</dt><dd>a plain copy of the bytes that must move, measured on this machine in the same run; on the wafer, for streams, one word a cycle over the edge of each row</dd>
+<dt>estimated</dt><dd>from the cycles that a simulator counts by its cost model, at the machine's documented clock; nothing of it was measured</dd>
 <dt>kernel, device, host</dt><dd>the device's own time; device memory to device memory; memory of the caller to memory of the caller. They are never mixed in one figure.</dd>
 </dl>
 </section>

@@ -158,16 +158,41 @@ std::optional<double> SessionFloor(const std::vector<Step>& steps, size_t d) {
   return stats::Median(speeds);
 }
 
-std::string Title(const store::SessionKey& key) {
-  std::string title = fmt::format("{} · {} · {}", key.task, key.target, key.agent);
+std::string Title(const store::SessionKey& key, const std::string& variant) {
+  std::string title = fmt::format("{} · {}", key.task, key.target);
+  if (!variant.empty()) title += " · " + variant;
+  title += " · " + key.agent;
   if (key.tier != "none") title += " · " + key.tier;
   if (key.source != "none") title += " · from " + key.source;
   return title + fmt::format(" · trial {}", key.trial);
 }
 
-SessionView MakeView(store::Session session, const std::vector<store::Attempt>& attempts) {
+// Attempts of one race.
+struct Race {
+  std::string variant;
+  std::vector<store::Attempt> attempts;
+};
+// By the variant of the wafer's contract, in the order in which they begin; a session without any
+// attempt has one as well.
+std::vector<Race> RacesOf(std::vector<store::Attempt> attempts) {
+  std::vector<Race> races;
+  for (store::Attempt& attempt : attempts) {
+    const std::string variant = attempt.verdict.wafer ? attempt.verdict.wafer->variant : "";
+    auto race = std::find_if(races.begin(), races.end(),
+                             [&](const Race& known) { return known.variant == variant; });
+    if (race == races.end()) race = races.insert(races.end(), {variant, {}});
+    race->attempts.push_back(std::move(attempt));
+  }
+  if (races.empty()) races.emplace_back();
+  return races;
+}
+
+SessionView MakeView(store::Session session, const Race& race) {
+  const std::vector<store::Attempt>& attempts = race.attempts;
   SessionView view;
-  view.title = Title(session.key);
+  view.variant = race.variant;
+  if (!race.variant.empty()) view.basis = judge::Basis::kEstimated;
+  view.title = Title(session.key, race.variant);
   view.level = ChooseLevel(attempts);
   for (size_t d = 0; d < view.direction_names.size(); ++d) {
     view.direction_names[d] =
@@ -197,9 +222,11 @@ SessionView MakeView(store::Session session, const std::vector<store::Attempt>& 
   return view;
 }
 
-bool SameCell(store::SessionKey a, store::SessionKey b) {
+bool SameCell(const CellView& cell, const SessionView& view) {
+  store::SessionKey a = cell.key;
+  store::SessionKey b = view.session.key;
   a.trial = b.trial = 1;
-  return a == b;
+  return a == b && cell.variant == view.variant;
 }
 
 std::vector<CellView> MakeCells(const std::vector<SessionView>& sessions) {
@@ -207,10 +234,13 @@ std::vector<CellView> MakeCells(const std::vector<SessionView>& sessions) {
   std::vector<std::vector<double>> speedups;
   for (const SessionView& view : sessions) {
     auto cell = std::find_if(cells.begin(), cells.end(), [&](const CellView& known) {
-      return SameCell(known.key, view.session.key);
+      return SameCell(known, view);
     });
     if (cell == cells.end()) {
-      cells.emplace_back().key = view.session.key;
+      CellView& added = cells.emplace_back();
+      added.key = view.session.key;
+      added.variant = view.variant;
+      added.basis = view.basis;
       speedups.emplace_back();
       cell = cells.end() - 1;
     }
@@ -246,33 +276,24 @@ void WarnOfIdenticalTimes(const SessionView& view, std::vector<std::string>& war
     }
     for (const auto& [median, numbers] : by_median) {
       if (numbers.size() < 2) continue;
-      warnings.push_back(fmt::format("{}: steps {} have the identical {} figure of {} GB/s",
-                                     view.title, fmt::join(numbers, ", "), view.direction_names[d],
-                                     median));
+      warnings.push_back(fmt::format("{}: steps {} have the identical {} figure of {}", view.title,
+                                     fmt::join(numbers, ", "), view.direction_names[d],
+                                     judge::RateText(median, view.basis)));
     }
   }
 }
 
-// Cells whose launches take the same number of cycles: not even different programs on the same data do. And variants of the
-// contract are different races.
+// Launches that take the same number of cycles: not even different programs on the same data do.
 void WarnOfWafers(const Model& model, std::vector<std::string>& warnings) {
   std::map<std::pair<size_t, uint64_t>, std::vector<std::string>> by_cycles;
   for (const SessionView& view : model.sessions) {
-    std::map<std::string, std::vector<int64_t>> by_variant;
     for (const Step& step : view.steps) {
       if (!step.wafer) continue;
-      by_variant[step.wafer->variant].push_back(step.number);
       for (size_t d = 0; d < step.wafer->directions.size(); ++d) {
         const auto& activity = step.wafer->directions[d];
         if (activity) by_cycles[{d, activity->launch_cycles}].push_back(fmt::format("{}, step {}", view.title, step.number));
       }
     }
-    if (by_variant.size() < 2) continue;
-    std::string text;
-    for (const auto& [variant, steps] : by_variant) {
-      text += fmt::format("{}{} at step {}", text.empty() ? "" : "; ", variant, fmt::join(steps, ", "));
-    }
-    warnings.push_back(fmt::format("{}: variants of the contract are not to be compared with each other: {}", view.title, text));
   }
   for (const auto& [key, places] : by_cycles) {
     if (places.size() < 2) continue;
@@ -285,6 +306,7 @@ constexpr double kCalmBaseline = 1.25;
 
 void WarnOfBusyMachine(const SessionView& view, const std::vector<store::Attempt>& attempts,
                        std::vector<std::string>& warnings) {
+  if (view.basis == judge::Basis::kEstimated) return;  // cycles know nothing of the machine's load
   for (size_t d = 0; d < view.direction_names.size(); ++d) {
     std::vector<double> medians;
     for (const store::Attempt& attempt : attempts) {
@@ -373,12 +395,14 @@ Result<Model> BuildModel(store::Store& store, const std::string& name, const std
   model.store_path = store.path();
   model.generated_at = UtcNow();
   model.version = version;
-  SZARENA_TRY(std::vector<store::Session> sessions, store.Sessions(campaign->name));
+  SZARENA_TRY(const std::vector<store::Session> sessions, store.Sessions(campaign->name));
   std::vector<std::string> busy;
-  for (store::Session& session : sessions) {
-    SZARENA_TRY(const std::vector<store::Attempt> attempts, store.Attempts(session.id));
-    model.sessions.push_back(MakeView(std::move(session), attempts));
-    WarnOfBusyMachine(model.sessions.back(), attempts, busy);
+  for (const store::Session& session : sessions) {
+    SZARENA_TRY(std::vector<store::Attempt> attempts, store.Attempts(session.id));
+    for (const Race& race : RacesOf(std::move(attempts))) {
+      model.sessions.push_back(MakeView(session, race));
+      WarnOfBusyMachine(model.sessions.back(), race.attempts, busy);
+    }
   }
   std::stable_sort(
       model.sessions.begin(), model.sessions.end(), [](const SessionView& a, const SessionView& b) {

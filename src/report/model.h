@@ -47,8 +47,11 @@ struct Step {
   std::optional<judge::WaferRecord> wafer;  // Cerebras: what the program did
 };
 
+// A session, or what of it is one race: attempts at different variants of the wafer's contract are
+// never in one figure or table, so each variant has a view of its own.
 struct SessionView {
   store::Session session;
+  std::string variant;                        // Cerebras: "resident"; else empty
   std::string title;                          // "szp · cpu · ladder · trial 1"
   PerDirection<std::string> direction_names;  // "compress", "decompress"
   Level level = Level::kHost;
@@ -69,9 +72,11 @@ struct SessionView {
   const Step* best_step() const { return best ? &steps[*best] : nullptr; }
 };
 
-// Sessions that differ in their trial only.
+// Views that differ in their trial only.
 struct CellView {
   store::SessionKey key;  // trial: number of trials
+  std::string variant;    // as in SessionView
+  judge::Basis basis = judge::Basis::kMeasured;
   int64_t trials = 0;
   int64_t runnable = 0;  // trials with at least one such attempt
   int64_t decodable = 0;

@@ -74,6 +74,7 @@ Json SessionJson(const SessionView& view) {
   return Json::Of({{"title", view.title},
                    {"task", session.key.task},
                    {"target", session.key.target},
+                   {"variant", view.variant.empty() ? Json() : Json(view.variant)},
                    {"source", session.key.source},
                    {"tier", session.key.tier},
                    {"agent", session.key.agent},
@@ -108,6 +109,7 @@ Json SessionJson(const SessionView& view) {
 Json CellJson(const CellView& cell) {
   return Json::Of({{"task", cell.key.task},
                    {"target", cell.key.target},
+                   {"variant", cell.variant.empty() ? Json() : Json(cell.variant)},
                    {"source", cell.key.source},
                    {"tier", cell.key.tier},
                    {"agent", cell.key.agent},
@@ -118,6 +120,7 @@ Json CellJson(const CellView& cell) {
                    {"correct", cell.correct},
                    {"ranked", cell.ranked},
                    {"ranked_interval_95", IntervalJson(cell.ranked_interval)},
+                   {"basis", judge::BasisName(cell.basis)},
                    {"best_speedup_over_baseline", cell.best_speedup},
                    {"best_speedup_interval_95", IntervalJson(cell.best_speedup_interval)}});
 }
