@@ -27,6 +27,7 @@ struct Arguments {
   std::string baseline;
   bool no_baseline = false;
   bool as_json = false;
+  bool full = false;
   int trials = 10;
   int threads = 0;
   std::string variant = "auto";
@@ -110,6 +111,7 @@ Result<ExitCode> Evaluate(const Arguments& arguments) {
   options.trials = arguments.trials;
   options.threads = arguments.threads;
   options.free_format = arguments.format == "free";
+  options.full = arguments.full;
   SZARENA_TRY(options.wafer, ParseWafer(arguments));
   if (!arguments.no_baseline) {
     const auto info = task.targets.find(target);
@@ -143,6 +145,7 @@ void AddEvaluate(CLI::App& app, Action& action) {
   command->add_option("--target", arguments->target, "cpu, cuda or cerebras")->capture_default_str();
   command->add_option("directory", arguments->directory, "The candidate's sources")->required();
   command->add_flag("--json", arguments->as_json, "Print the verdict as JSON (docs/verdict.schema.json)");
+  command->add_flag("--full", arguments->full, "cuda: compute-sanitizer watches the candidate, too");
   command->add_option("--trials", arguments->trials, "Timed runs, at least 10")->capture_default_str();
   command->add_option("--format", arguments->format, "strict, or free: the candidate's own stream format, labelled so")
       ->check(CLI::IsMember({"strict", "free"}))

@@ -6,11 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "judge/evaluate.h"
 #include "os/temp_dir.h"
 #include "target/cuda/build.h"
+#include "target/cuda/sanitizer.h"
 
 namespace szarena::judge {
 namespace {
@@ -45,7 +48,23 @@ class DeviceTarget : public testing::Test {
     setenv("LD_LIBRARY_PATH", SZARENA_HOST_CUDA_FOLDER, 1);  // NOLINT(concurrency-mt-unsafe)
   }
 
-  static Verdict Judge(const std::string& source) {
+  void TearDown() override { unsetenv("CUDA_HOME"); }  // NOLINT(concurrency-mt-unsafe)
+
+  // A compute-sanitizer that runs the program and then says `end`.
+  void StandIn(const std::string& end) {
+    toolkit_.emplace(*os::TempDir::Create("toolkit-", 0755));
+    const std::string bin = toolkit_->path() + "/bin";
+    std::filesystem::create_directory(bin);
+    std::ofstream(bin + "/compute-sanitizer")
+        << "#!/bin/bash\ntool=$2\nwhile [[ $1 != /run/driver ]]; do shift; done\n\"$@\" || exit 1\n"
+        << end;
+    for (const std::string& path : {bin, bin + "/compute-sanitizer"})
+      std::filesystem::permissions(path, static_cast<std::filesystem::perms>(0755));
+    setenv("CUDA_HOME", toolkit_->path().c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  }
+  std::optional<os::TempDir> toolkit_;
+
+  static Verdict Judge(const std::string& source, bool full = false) {
     auto folder = os::TempDir::Create("candidate-", 0755);
     auto honest = os::TempDir::Create("baseline-", 0755);
     EXPECT_TRUE(folder && honest);
@@ -61,6 +80,7 @@ class DeviceTarget : public testing::Test {
         {"smooth 30000", "gen:smooth:seed=3:dims=30000", {1e-3, true}, options.task.modes.front()}};
     options.task.timed_elements_on_device = 65536;
     options.target = "cuda";
+    options.full = full;
     options.candidate = folder->path();
     options.baseline = honest->path();
     auto evaluation = Evaluate(options);
@@ -89,6 +109,41 @@ TEST_F(DeviceTarget, ChangedInputIsFound) {
   const Verdict verdict = Judge(With(kScan, "if (p->n > 2) const_cast<uint32_t*>(x)[2] ^= 1;"));
   EXPECT_EQ(verdict.Failed(), Stage::kOutputProduced) << verdict.feedback;
   EXPECT_THAT(verdict.feedback, testing::HasSubstr("input was changed"));
+}
+
+TEST_F(DeviceTarget, AFullCheckWithoutItsToolDoesNotSayThatItPassed) {
+  if (!target::cuda::FindComputeSanitizer().empty()) GTEST_SKIP() << "there is one here";
+  const Verdict verdict = Judge(With(kScan, ""), /*full=*/true);
+  EXPECT_TRUE(verdict.ranked()) << verdict.feedback;
+  ASSERT_EQ(verdict.tools.size(), 3U);
+  for (const ToolResult& result : verdict.tools)
+    EXPECT_EQ(result.status, ToolResult::Status::kNotRun);
+  EXPECT_THAT(verdict.feedback, testing::HasSubstr("compute-sanitizer memcheck: not run"));
+  EXPECT_EQ(VerdictFromJson(VerdictToJson(verdict), "verdict")->tools, verdict.tools);
+}
+
+TEST_F(DeviceTarget, WhatASanitizerFindsIsEvidence) {
+  StandIn(
+      "if [[ $tool == initcheck ]]; then echo '========= Uninitialized __global__ memory read';\n"
+      "  echo '========= ERROR SUMMARY: 1 error'; exit 86; fi\n"
+      "echo '========= ERROR SUMMARY: 0 errors'\n");
+  Verdict verdict = Judge(With(kScan, ""), /*full=*/true);
+  EXPECT_TRUE(verdict.ranked()) << verdict.feedback;
+  ASSERT_EQ(verdict.tools.size(), 3U);
+  EXPECT_EQ(verdict.tools[0].status, ToolResult::Status::kClean) << verdict.tools[0].detail;
+  EXPECT_EQ(verdict.tools[1].status, ToolResult::Status::kClean);
+  EXPECT_EQ(verdict.tools[2].status, ToolResult::Status::kFindings);
+  EXPECT_THAT(
+      verdict.feedback,
+      testing::HasSubstr("flag tool-findings: compute-sanitizer initcheck: 1 found: Uninit"));
+  StandIn(
+      "if [[ $tool == memcheck ]]; then echo '========= Invalid __global__ read of size 4 bytes';\n"
+      "  echo '========= ERROR SUMMARY: 9 errors'; exit 86; fi\n"
+      "echo '========= ERROR SUMMARY: 0 errors'\n");
+  verdict = Judge(With(kScan, ""), /*full=*/true);
+  EXPECT_EQ(verdict.Failed(), Stage::kOutputProduced) << verdict.feedback;
+  EXPECT_THAT(verdict.at(Stage::kOutputProduced).detail,
+              testing::HasSubstr("memcheck: 9 found: Invalid __global__ read"));
 }
 
 // The candidate's library is in the process that reads the events: it can make them lie, but not

@@ -125,6 +125,7 @@ class Ladder {
   Result<void> RunForward();
   Result<void> RunOwnBackward();
   Result<void> RunCross();
+  Result<void> RunTools();
   void CheckRestored(CaseState& state, const Bytes& got);
   void CheckPayload(const CaseState& state, const Bytes& own);
   void CheckRatio();
@@ -447,12 +448,29 @@ Result<void> Ladder::RunCorrectness() {
     if (!result.hidden && result.nrmse) verdict_.nrmse = std::max(verdict_.nrmse.value_or(0), *result.nrmse);
     verdict_.cases.push_back(result);
   }
+  if (options_.full && !FailedBelow(Stage::kOutputProduced)) SZARENA_TRY_VOID(RunTools());
   if (left_running_) {
     verdict_.flags.push_back({"work-left-running", FlagKind::kCheat,
                               "the process used processor time after its last call had returned"});
   }
   if (!deterministic_) {
     verdict_.flags.push_back({"nondeterministic-output", FlagKind::kWarning, "two calls on the same data gave different bytes"});
+  }
+  return {};
+}
+
+// An access outside the buffers breaks the contract; hazards and words read before they were written may be harmless, so
+// they are told and decide nothing.
+Result<void> Ladder::RunTools() {
+  SZARENA_TRY(verdict_.tools, platform_->RunTools(cases_));
+  for (const ToolResult& result : verdict_.tools) {
+    if (result.status != ToolResult::Status::kFindings) continue;
+    const std::string what = result.tool + ": " + result.detail;
+    if (result.tool.ends_with("memcheck")) {
+      Find(Stage::kOutputProduced, what);
+    } else {
+      verdict_.flags.push_back({"tool-findings", FlagKind::kWarning, Printable(what, kEvidenceBytes, Lines::kOne)});
+    }
   }
   return {};
 }
@@ -508,6 +526,9 @@ void Ladder::WriteFeedback() {
     if (result.floor_fraction) text += fmt::format(", {:.3g} of what {} allows", *result.floor_fraction, verdict_.wafer ? "the edge of the wafer" : "a plain copy");
     text += "\n";
   }
+  for (const ToolResult& result : verdict_.tools) {
+    if (result.status != ToolResult::Status::kFindings) text += fmt::format("{}: {}, {}\n", result.tool, result.status == ToolResult::Status::kClean ? "clean" : "not run", result.detail);
+  }
   for (const Flag& flag : verdict_.flags) text += "flag " + flag.name + ": " + flag.detail + "\n";
   if (!diagnosis_.empty()) text += "the machine reported:\n" + diagnosis_ + (diagnosis_.ends_with('\n') ? "" : "\n");
   if (!output_.empty()) text += "the candidate printed (untrusted):\n" + output_ + "\n";
@@ -520,6 +541,9 @@ Result<Evaluation> Ladder::Run() {
   }
   if (options_.free_format && !task_.compressor) {
     return Fail(ErrorCode::kInvalidArgument, "a stream format of its own makes sense for compressors only");
+  }
+  if (options_.full && options_.target != "cuda") {
+    return Fail(ErrorCode::kInvalidArgument, "a full check has more to look at on target 'cuda' only; leave it out for '" + options_.target + "'");
   }
   Evaluation evaluation;
   evaluation.hidden_seed = options_.hidden_seed.value_or(DrawSecretSeed());
@@ -547,6 +571,7 @@ Result<Evaluation> Ladder::Run() {
     verdict_.not_run = platform_->CannotRun();
     run = verdict_.not_run.empty();
     if (!run) verdict_.at(Stage::kStarted).detail = verdict_.not_run;
+    if (!run && options_.full) verdict_.tools.push_back({"compute-sanitizer", ToolResult::Status::kNotRun, verdict_.not_run});
   }
   if (run) SZARENA_TRY_VOID(RunCorrectness());
   Settle(run ? Stage::kMeasured : Stage::kStarted);

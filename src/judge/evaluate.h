@@ -35,6 +35,7 @@ struct EvaluateOptions {
   int trials = 10;                     // timed runs after warm-up, at least 10
   bool free_format = false;            // the candidate's own stream format: no cross-decoding, labelled
   Stage until = Stage::kMeasured;      // kBuilt: only build; kMeasured: everything; between: no timing
+  bool full = false;                   // what finds faults that results do not show, too: compute-sanitizer (cuda)
   bool hidden = true;                  // false: public fields only (quick feedback, not a score)
   std::chrono::milliseconds call_timeout{10000};  // of one untimed call
   WaferOptions wafer;

@@ -48,6 +48,16 @@ TEST(Evaluate, AScanIsRankedBesideItsBaseline) {
   EXPECT_EQ(VerdictToJson(verdict), VerdictToJson(*VerdictFromJson(VerdictToJson(verdict), "verdict")));
 }
 
+TEST(Evaluate, AFullCheckIsRefusedWhereItMeansNothing) {
+  EvaluateOptions options;
+  options.task = Small("scan");
+  options.candidate = PlainSource("scan");
+  options.full = true;
+  const auto evaluation = Evaluate(options);
+  ASSERT_FALSE(evaluation);
+  EXPECT_EQ(evaluation.error().code, ErrorCode::kInvalidArgument);
+}
+
 TEST(Evaluate, StopsWhereItIsTold) {
   EvaluateOptions options;
   options.task = Small("histogram");

@@ -54,6 +54,42 @@ class LibraryPlatform final : public Platform {
     return RunCalls(subject_, kind, calls, call_timeout);
   }
 
+  Result<std::vector<ToolResult>> RunTools(const std::vector<Case>& cases) override {
+    std::vector<ToolResult> results;
+    if (backend_.tools == nullptr) return results;
+    // Such tools slow a program down a hundredfold.
+    constexpr uint64_t kMostElements = 1u << 17;
+    const TaskSpec& task = options_.task;
+    std::vector<target::ToolCall> calls;
+    std::vector<Bytes> payloads;
+    payloads.reserve(cases.size());  // calls look at them
+    for (const Case& item : cases) {
+      if (item.hidden || item.problem.n == 0 || item.problem.n > kMostElements) continue;
+      SZARENA_TRY(const uint64_t capacity, ForwardCapacity(task, item.problem));
+      calls.push_back({target::CallKind::kForward, item.problem, item.input, capacity});
+      if (!task.has_backward) continue;
+      SZARENA_TRY(payloads.emplace_back(), ReferenceForward(task, item.problem, item.input));
+      calls.push_back(
+          {target::CallKind::kBackward, item.problem, payloads.back(), item.input.size()});
+    }
+    if (calls.empty()) {
+      results.push_back({std::string(backend_.name) + " tools", ToolResult::Status::kNotRun,
+                         "the task has no public case that is small enough"});
+    } else if (device_) {
+      SZARENA_TRY(const std::vector<target::ToolReport> reports,
+                  backend_.tools(sandbox_, *device_, subject_.library, task.compressor, calls));
+      for (const target::ToolReport& report : reports) {
+        const auto status = report.status == target::ToolReport::Status::kClean
+                                ? ToolResult::Status::kClean
+                            : report.status == target::ToolReport::Status::kFindings
+                                ? ToolResult::Status::kFindings
+                                : ToolResult::Status::kNotRun;
+        results.push_back({report.tool, status, Printable(report.detail, 1000, Lines::kOne)});
+      }
+    }
+    return results;
+  }
+
   Result<Measurement> Measure(const std::optional<std::string>& baseline) override {
     SZARENA_TRY(std::optional<std::string> library, BuildBaseline(baseline));
     const Subject other = SubjectFor(library.value_or(""));

@@ -78,6 +78,11 @@ class Platform {
   // with other ones.
   virtual Result<RunReport> Run(target::CallKind kind, std::vector<Call>& calls,
                                 std::chrono::milliseconds call_timeout) = 0;
+  // What the target's tools say of the candidate's calls on these cases, hidden ones left out; empty
+  // where it has none.
+  virtual Result<std::vector<ToolResult>> RunTools(const std::vector<Case>&) {
+    return std::vector<ToolResult>();
+  }
   // Times the candidate, and the baseline (a folder) beside it.
   virtual Result<Measurement> Measure(const std::optional<std::string>& baseline) = 0;
   // Adds what only this target has to say.

@@ -25,6 +25,8 @@ Verdict Full() {
     direction.floor_fraction = 0.5;
   }
   verdict.flags.push_back({"work-left-running", FlagKind::kCheat, "it ran"});
+  verdict.tools = {{"compute-sanitizer memcheck", ToolResult::Status::kClean, "nothing found in 3 calls"},
+                   {"compute-sanitizer racecheck", ToolResult::Status::kNotRun, "it is not there"}};
   verdict.cases.push_back({.name = "smooth", .n = 3, .abs_bound = 0.1, .ratio = 2});
   return verdict;
 }

@@ -163,6 +163,18 @@ std::string RateText(double gbs, Basis basis) {
   return fmt::format("{:.4g} GB/s{}", gbs, BasisNote(basis));
 }
 
+std::string_view ToolStatusName(ToolResult::Status status) {
+  switch (status) {
+    case ToolResult::Status::kClean:
+      return "clean";
+    case ToolResult::Status::kFindings:
+      return "findings";
+    case ToolResult::Status::kNotRun:
+      return "not-run";
+  }
+  return "";
+}
+
 bool IsCompressorTask(std::string_view task) { return task == "szp" || task == "szx"; }
 
 std::string_view DirectionName(std::string_view task, Direction direction) {
@@ -239,6 +251,10 @@ Json VerdictToJson(const Verdict& verdict) {
                            {"kind", flag.kind == FlagKind::kCheat ? "cheat" : "warning"},
                            {"detail", flag.detail}}));
   }
+  Json tools = Json::MakeArray();
+  for (const ToolResult& result : verdict.tools) {
+    tools.Append(Json::Of({{"tool", result.tool}, {"status", ToolStatusName(result.status)}, {"detail", result.detail}}));
+  }
   Json cases = Json::MakeArray();
   for (const CaseResult& item : verdict.cases) cases.Append(CaseToJson(item));
   return Json::Of({{"task", verdict.task},
@@ -268,6 +284,7 @@ Json VerdictToJson(const Verdict& verdict) {
                    {"threads", verdict.threads},
                    {"wafer", verdict.wafer ? WaferRecordToJson(*verdict.wafer) : Json()},
                    {"not_run", verdict.not_run},
+                   {"tools", tools},
                    {"flags", flags},
                    {"cases", cases},
                    {"feedback", verdict.feedback},
@@ -314,6 +331,23 @@ Result<Verdict> VerdictFromJson(const Json& json, const std::string& name) {
   if (reader.Has("wafer")) {
     SZARENA_TRY(const JsonReader wafer, reader.GetObject("wafer"));
     SZARENA_TRY(verdict.wafer, WaferRecordFromJson(wafer));
+  }
+  if (reader.Has("tools")) {  // results of before have none
+    SZARENA_TRY(const std::vector<JsonReader> tools, reader.GetObjects("tools"));
+    for (const JsonReader& item : tools) {
+      ToolResult result;
+      SZARENA_TRY(result.tool, item.GetString("tool"));
+      SZARENA_TRY(const std::string status, item.GetString("status"));
+      bool known = false;
+      for (const auto one : {ToolResult::Status::kClean, ToolResult::Status::kFindings, ToolResult::Status::kNotRun}) {
+        if (ToolStatusName(one) != status) continue;
+        result.status = one;
+        known = true;
+      }
+      if (!known) return tl::unexpected(item.Fault("status", "is not known"));
+      SZARENA_TRY(result.detail, item.GetString("detail"));
+      verdict.tools.push_back(std::move(result));
+    }
   }
   SZARENA_TRY(std::vector<JsonReader> flags, reader.GetObjects("flags"));
   for (const JsonReader& item : flags) {

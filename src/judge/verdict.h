@@ -109,6 +109,16 @@ struct CaseResult {
   std::optional<double> nrmse = std::nullopt;
 };
 
+// What a tool that watches a program said of a candidate, at full checks.
+struct ToolResult {
+  enum class Status : uint8_t { kClean, kFindings, kNotRun };
+  std::string tool;  // "compute-sanitizer memcheck"
+  Status status = Status::kNotRun;
+  std::string detail;  // what was found, or why it was not run
+  bool operator==(const ToolResult&) const = default;
+};
+std::string_view ToolStatusName(ToolResult::Status status);  // "clean", "findings", "not-run"
+
 struct Verdict {
   std::string task;
   std::string target;
@@ -136,6 +146,7 @@ struct Verdict {
   // Why the candidate was built and then not run: what this machine lacks. Neither a failure nor a success of the candidate.
   std::string not_run;
 
+  std::vector<ToolResult> tools;  // of full checks
   std::vector<Flag> flags;
   std::string feedback;  // what the candidate's author may see: compiler output, failing case, figures
   std::string sandbox;   // the layers that were active

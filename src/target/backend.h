@@ -2,6 +2,8 @@
 // Backend: what differs between targets whose candidates are libraries in a driver process.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "base/error.h"
 #include "sandbox/sandbox.h"
 #include "target/candidate.h"
+#include "target/protocol.h"
 
 namespace szarena::target {
 
@@ -30,6 +33,21 @@ struct DeviceAccess {
   double copy_gbs = 0;  // a copy on the device: bytes read plus bytes written, GB/s
 };
 
+// A tool that looks for faults which results need not show, and what came of it on one candidate.
+struct ToolReport {
+  enum class Status { kClean, kFindings, kNotRun };
+  std::string tool;  // "compute-sanitizer memcheck"
+  Status status = Status::kNotRun;
+  std::string detail;  // what was found, or why it was not run
+};
+// A call to be made under such a tool.
+struct ToolCall {
+  CallKind kind = CallKind::kForward;
+  szarena_problem problem = {};
+  std::span<const std::byte> input;
+  uint64_t output_size = 0;
+};
+
 struct Backend {
   std::string_view name;    // "cpu"
   std::string_view prefix;  // of the functions that a candidate exports: "szarena_"
@@ -41,6 +59,11 @@ struct Backend {
   // The accelerator that the candidates run on; null where they need none. kUnavailable says that
   // there is none.
   Result<DeviceAccess> (*device)(const sandbox::Sandbox& sandbox) = nullptr;
+  // Makes calls under the target's tools; null where it has none.
+  Result<std::vector<ToolReport>> (*tools)(const sandbox::Sandbox& sandbox,
+                                           const DeviceAccess& device, const std::string& library,
+                                           bool compressor,
+                                           std::span<const ToolCall> calls) = nullptr;
 };
 
 }  // namespace szarena::target

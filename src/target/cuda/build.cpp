@@ -10,6 +10,7 @@
 #include "target/compile.h"
 #include "target/cuda/device.h"
 #include "target/cuda/embedded.h"
+#include "target/cuda/sanitizer.h"
 
 namespace szarena::target::cuda {
 namespace {
@@ -119,7 +120,8 @@ std::vector<KernelUsage> ReadUsage(const std::string& log) {
 }
 
 const Backend& CudaBackend() {
-  static constexpr Backend kBackend{"cuda", "szarena_cuda_", Build, DriverProgram, FindDevice};
+  static constexpr Backend kBackend{"cuda", "szarena_cuda_", Build, DriverProgram, FindDevice,
+                                    RunSanitizers};
   return kBackend;
 }
 

@@ -4,12 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <sys/stat.h>
 
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "os/temp_dir.h"
 #include "target/compile.h"
 #include "target/cuda/build.h"
 #include "target/cuda/device.h"
 #include "target/cuda/embedded.h"
+#include "target/cuda/sanitizer.h"
 #include "target/worker.h"
 
 namespace szarena::target::cuda {
@@ -237,6 +243,131 @@ TEST_F(CudaTarget, BuildsWithNvcc) {
   ASSERT_TRUE(built) << built.error().ToString();
   EXPECT_FALSE(built->ok);
   EXPECT_THAT(built->reason, HasSubstr("a.cu(6)"));
+}
+
+// A compute-sanitizer that is a script: it runs the program as the real one does, then says `end`.
+class Sanitizer : public CudaTarget {
+ protected:
+  void StandIn(const std::string& end) {
+    folder_.emplace(*os::TempDir::Create("toolkit-", 0755));
+    const std::string bin = folder_->path() + "/bin";
+    ASSERT_EQ(mkdir(bin.c_str(), 0755), 0);
+    const std::string program = bin + "/compute-sanitizer";
+    std::ofstream(program) << "#!/bin/bash\n"
+                              "test \"$1\" = --tool || exit 3\n"
+                              "tool=$2\n"
+                              "while [[ $1 != /run/driver ]]; do shift; done\n"
+                              "echo '========= COMPUTE-SANITIZER'\n"
+                              "\"$@\"; status=$?\n" +
+                                  end;
+    ASSERT_EQ(chmod(program.c_str(), 0755), 0);
+    ASSERT_EQ(chmod(bin.c_str(), 0755), 0);
+    setenv("CUDA_HOME", folder_->path().c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  }
+  void TearDown() override { unsetenv("CUDA_HOME"); }  // NOLINT(concurrency-mt-unsafe)
+
+  // The reports on a primitive that copies its input, three calls each.
+  static std::vector<ToolReport> Run(const std::string& body) {
+    CompileSpec spec;
+    spec.argv = {"/usr/bin/g++", "-std=c++20", "-O1", "-shared", "-fPIC", "/src/candidate.cpp"};
+    spec.headers = {{"szarena_candidate.h", std::string(CandidateHeader())},
+                    {"szarena_candidate_cuda.h", std::string(CudaCandidateHeader())}};
+    Candidate candidate;
+    candidate.files.push_back(
+        {"candidate.cpp",
+         "#include \"szarena_candidate_cuda.h\"\n#include <cstring>\n"
+         "uint64_t szarena_cuda_workspace_bytes(const szarena_problem*) { return 64; }\n"
+         "int szarena_cuda_run(const szarena_problem* p, const void* in, void* out, uint64_t, "
+         "void*, uint64_t, szarena_payload* payload, szarena_stream) {\n" +
+             body +
+             "  std::memcpy(out, in, p->n * 4); *payload = {0, p->n * 4};\n"
+             "  return SZARENA_OK;\n}\n"});
+    const auto built = CompileLibrary(*sandbox_, candidate, spec);
+    EXPECT_TRUE(built && built->ok) << (built ? built->log : built.error().ToString());
+    const std::vector<std::byte> input(4000, std::byte{7});
+    ToolCall call;
+    call.problem.struct_size = sizeof call.problem;
+    call.problem.n = input.size() / 4;
+    call.input = input;
+    call.output_size = input.size();
+    const std::vector<ToolCall> calls(3, call);
+    const auto reports = RunSanitizers(*sandbox_, *device_, built->library, false, calls);
+    EXPECT_TRUE(reports) << reports.error().ToString();
+    EXPECT_EQ(reports->size(), 3U);
+    return *reports;
+  }
+
+  std::optional<os::TempDir> folder_;
+};
+
+TEST_F(Sanitizer, IsCleanWhereTheToolSaysSo) {
+  StandIn("echo '========= ERROR SUMMARY: 0 errors'; exit $status\n");
+  for (const ToolReport& report : Run("")) {
+    EXPECT_EQ(report.status, ToolReport::Status::kClean) << report.detail;
+    EXPECT_THAT(report.detail, HasSubstr("3 calls"));
+  }
+}
+
+TEST_F(Sanitizer, FindingsAreEvidence) {
+  StandIn(
+      "if [[ $tool == memcheck ]]; then\n"
+      "  echo '========= Invalid __global__ write of size 4 bytes'\n"
+      "  echo '=========     at Encode(float const*)+0x1d0 in /src/candidate.cu:17'\n"
+      "  echo '========= ERROR SUMMARY: 2 errors'; exit 86\n"
+      "fi\n"
+      "if [[ $tool == racecheck ]]; then\n"
+      "  echo '========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)'; exit 86\n"
+      "fi\n"
+      "echo '========= ERROR SUMMARY: 0 errors'\n");
+  const auto reports = Run("");
+  EXPECT_EQ(reports[0].tool, "compute-sanitizer memcheck");
+  EXPECT_EQ(reports[0].status, ToolReport::Status::kFindings);
+  EXPECT_EQ(reports[0].detail,
+            "2 found: Invalid __global__ write of size 4 bytes; at Encode(float const*)+0x1d0 in "
+            "/src/candidate.cu:17");
+  EXPECT_EQ(reports[1].status, ToolReport::Status::kFindings);
+  EXPECT_EQ(reports[2].status, ToolReport::Status::kClean);
+}
+
+// No summary, a summary of a program whose calls failed, and a program that ends well without them.
+TEST_F(Sanitizer, WhatWasNotLookedAtIsNotClean) {
+  StandIn("echo '========= Error: cannot attach to the process'; exit 1\n");
+  for (const ToolReport& report : Run("")) {
+    EXPECT_EQ(report.status, ToolReport::Status::kNotRun);
+    EXPECT_THAT(report.detail, HasSubstr("cannot attach"));
+  }
+  StandIn("echo '========= ERROR SUMMARY: 0 errors'; exit 0\n");
+  for (const ToolReport& report : Run("  return 4;\n")) {
+    EXPECT_EQ(report.status, ToolReport::Status::kNotRun);
+    EXPECT_THAT(report.detail, HasSubstr("call 0: the call returned 4"));
+  }
+  StandIn("echo 'nothing at all'; exit 0\n");
+  for (const ToolReport& report : Run("")) EXPECT_EQ(report.status, ToolReport::Status::kNotRun);
+  for (const char* text : {"", "========= ERROR SUMMARY: many errors\n", "checked\t3\n"}) {
+    os::ProcessResult run;
+    run.status.exited = true;
+    run.out = text;
+    EXPECT_EQ(ReadSanitizer("memcheck", run, 3).status, ToolReport::Status::kNotRun) << text;
+  }
+}
+
+TEST_F(Sanitizer, WithoutTheProgramNothingIsSaid) {
+  if (!FindComputeSanitizer().empty()) GTEST_SKIP() << "there is one here";
+  for (const ToolReport& report : Run("")) {
+    EXPECT_EQ(report.status, ToolReport::Status::kNotRun);
+    EXPECT_THAT(report.detail, HasSubstr("'compute-sanitizer' is not in PATH"));
+  }
+}
+
+TEST_F(Sanitizer, TheFailedCallIsNamed) {
+  StandIn("echo '========= ERROR SUMMARY: 0 errors'; exit $status\n");
+  const auto reports = Run(
+      "  static int calls = 0;\n"
+      "  if (++calls == 2) return p->n == 1000 && in != out ? 3 : 1;\n");
+  for (const ToolReport& report : reports) {
+    EXPECT_EQ(report.status, ToolReport::Status::kNotRun);
+    EXPECT_THAT(report.detail, HasSubstr("call 1: the call returned 3"));
+  }
 }
 
 constexpr char kDeviceCandidate[] = R"(

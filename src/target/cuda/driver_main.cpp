@@ -3,8 +3,10 @@
 // on a stream of its own. From the moment the library is loaded nothing here is trusted: what the
 // device's events say is a claim that the judge holds against its own clock
 // (docs/contracts/cuda.md). `driver --probe` loads no candidate: it prints what the device is and
-// how fast it copies.
+// how fast it copies. `driver --check` makes the calls of a file, for tools that watch a program.
 #include "target/cuda/driver_api.h"
+
+#include "target/cuda/check_jobs.h"
 
 #include "szarena_candidate_cuda.h"
 #include "target/driver.h"
@@ -18,6 +20,8 @@ using cuda::CUdeviceptr;
 using cuda::CUevent;
 using cuda::CUresult;
 using cuda::CUstream;
+using cuda::JobHeader;
+using cuda::JobsHeader;
 
 // Both sides of an output on the device; at most a page, which is what shared memory has around it.
 constexpr uint64_t kGuard = 4096;
@@ -337,6 +341,84 @@ bool Run(Command command) {
   return Refuse("unknown command");
 }
 
+// Device memory of exactly this size, so that a tool sees every access outside of it.
+struct Exact {
+  CUdeviceptr at = 0;
+  explicit Exact(uint64_t size) {
+    if (size > 0 && !Ok(api.MemAlloc(&at, size), "cuMemAlloc")) at = 0;
+  }
+  Exact(const Exact&) = delete;
+  Exact& operator=(const Exact&) = delete;
+  ~Exact() {
+    if (at != 0) api.MemFree(at);
+  }
+};
+
+bool MakeJob(const JobHeader& job, const char* input) {
+  constexpr uint64_t kSkew = 3;  // a payload has any address
+  const bool forward = static_cast<CallKind>(job.kind) == CallKind::kForward;
+  const uint64_t skew = forward ? 0 : kSkew;
+  const szarena_problem problem = job.problem;
+  const uint64_t scratch_bytes = workspace_function(&problem);
+  if (!WorkspaceAllowed("szarena_cuda_workspace_bytes", scratch_bytes, problem)) return false;
+  const Exact in(job.input_size == 0 ? 0 : job.input_size + skew);
+  const Exact out(job.output_size);
+  const Exact scratch(scratch_bytes);
+  const Exact record(forward ? sizeof(szarena_payload) : 0);
+  if ((job.input_size > 0 && in.at == 0) || (job.output_size > 0 && out.at == 0) ||
+      (scratch_bytes > 0 && scratch.at == 0) || (forward && record.at == 0)) {
+    return false;
+  }
+  if (job.input_size > 0 && !Ok(api.MemcpyHtoD(in.at + skew, input, job.input_size, stream),
+                                "copying the input to the device")) {
+    return false;
+  }
+  const auto as_stream = reinterpret_cast<szarena_stream>(stream);
+  const void* from = Pointer(in.at == 0 ? 0 : in.at + skew);
+  const int code =
+      forward ? forward_function(&problem, from, Pointer(out.at), job.output_size,
+                                 Pointer(scratch.at), scratch_bytes,
+                                 static_cast<szarena_payload*>(Pointer(record.at)), as_stream)
+              : backward_function(&problem, from, job.input_size, Pointer(out.at),
+                                  Pointer(scratch.at), scratch_bytes, as_stream);
+  if (!Ok(api.StreamSynchronize(stream), "the call") || !Ok(api.CtxSynchronize(), "after the call"))
+    return false;
+  return code == SZARENA_OK || Refuse("the call returned %d", code);
+}
+
+int Check() {
+  static Control page;
+  control = &page;
+  FILE* file = fopen(cuda::kJobsPath, "rb");
+  JobsHeader header = {};
+  if (file == nullptr || fread(&header, sizeof header, 1, file) != 1) Die(cuda::kJobsPath);
+  control->compressor = header.compressor;
+  control->need_backward = header.need_backward;
+  uint64_t made = 0;
+  const bool loaded = Load();
+  for (uint64_t i = 0; loaded && i < header.count; ++i) {
+    JobHeader job = {};
+    if (fread(&job, sizeof job, 1, file) != 1) Die(cuda::kJobsPath);
+    auto* input = static_cast<char*>(malloc(job.input_size + 1));
+    if (input == nullptr || fread(input, 1, job.input_size, file) != job.input_size)
+      Die(cuda::kJobsPath);
+    const bool good = MakeJob(job, input);
+    free(input);
+    if (!good) {
+      fprintf(stderr, "call %llu: ", static_cast<unsigned long long>(i));
+      break;
+    }
+    ++made;
+  }
+  fclose(file);
+  if (!loaded || made < header.count) {
+    fprintf(stderr, "%s\n", control->message);
+    return 1;
+  }
+  printf("%s\t%llu\n", cuda::kCheckedWord, static_cast<unsigned long long>(made));
+  return 0;
+}
+
 // Device to device, bytes read plus bytes written; the best of some, as nothing else is meant to
 // run.
 double CopyGigabytesPerSecond() {
@@ -390,5 +472,6 @@ int Probe() {
 
 int main(int argc, char** argv) {
   if (argc == 2 && strcmp(argv[1], "--probe") == 0) return szarena::target::driver::Probe();
+  if (argc == 2 && strcmp(argv[1], "--check") == 0) return szarena::target::driver::Check();
   return szarena::target::driver::Serve(szarena::target::driver::Run);
 }
