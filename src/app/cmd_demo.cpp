@@ -114,7 +114,7 @@ void PrintResult(const report::Model& model, const std::string& page, bool as_js
   if (as_json) {
     fmt::print("{}\n", data::Json::Of({{"report", page},
                                        {"campaign", model.campaign.name},
-                                       {"sessions", static_cast<int64_t>(model.sessions.size())},
+                                       {"sessions", static_cast<int64_t>(report::SessionCount(model))},
                                        {"warnings", static_cast<int64_t>(model.warnings.size())}})
                            .Dump(2));
     return;

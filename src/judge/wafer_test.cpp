@@ -26,7 +26,7 @@ const std::string kFolder = SZARENA_SOURCE_DIR "/src/judge/testdata/cerebras";
 std::vector<std::string> Names() {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(kFolder)) {
-    // Those with a host program of their own: free_host_test.cpp.
+    // Those with a host program of their own: tests/free_host_test.cpp.
     if (entry.is_directory() && !fs::exists(entry.path() / "run.py"))
       names.push_back(entry.path().filename());
   }

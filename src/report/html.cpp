@@ -189,8 +189,9 @@ std::string ReportHtml(const Model& model) {
   html += Style() + "</head>\n<body>\n<header>\n";
   html += fmt::format("<h1>SZ Arena: {}</h1>\n", EscapeHtml(model.campaign.name));
   const data::Json* cpu = model.campaign.environment.Find("processor");
-  html += fmt::format("<p class=\"lead\">{} session{}, begun {}{}</p>\n", model.sessions.size(),
-                      model.sessions.size() == 1 ? "" : "s", EscapeHtml(model.campaign.created_at),
+  const size_t sessions = SessionCount(model);
+  html += fmt::format("<p class=\"lead\">{} session{}, begun {}{}</p>\n", sessions,
+                      sessions == 1 ? "" : "s", EscapeHtml(model.campaign.created_at),
                       cpu && cpu->string() ? EscapeHtml(", on " + *cpu->string()) : "");
   html += "</header>\n<nav aria-label=\"Contents\"><a href=\"#summary\">Summary</a>";
   for (const SessionView& view : model.sessions) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "base/utc.h"
@@ -378,6 +379,12 @@ std::string_view LevelName(Level level) {
       return "host";
   }
   return "host";
+}
+
+size_t SessionCount(const Model& model) {
+  std::set<int64_t> ids;
+  for (const SessionView& view : model.sessions) ids.insert(view.session.id);
+  return ids.size();
 }
 
 Result<Model> BuildModel(store::Store& store, const std::string& name, const std::string& version) {

@@ -98,6 +98,9 @@ struct Model {
   std::vector<std::string> warnings;  // what a reader must know before quoting a figure
 };
 
+// Sessions behind the views.
+size_t SessionCount(const Model& model);
+
 // Reads a campaign (the latest one where `name` is empty).
 Result<Model> BuildModel(store::Store& store, const std::string& name, const std::string& version);
 

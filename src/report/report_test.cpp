@@ -132,6 +132,7 @@ TEST_F(ReportTest, WhatHappenedOnTheWaferIsTold) {
   const Model model = Built();
   // Variants are different races: views, figures, tables and cells of their own.
   ASSERT_EQ(model.sessions.size(), 3U);
+  EXPECT_EQ(SessionCount(model), 2U);
   EXPECT_EQ(model.sessions[0].title, "szp · cpu · resident · ladder · trial 1");
   EXPECT_EQ(model.sessions[1].title, "szp · cpu · streaming · ladder · trial 1");
   for (const SessionView& view : model.sessions) {
