@@ -264,14 +264,7 @@ Operand SetTeardownHandler(BuiltinCall& call) {
   return AddHandler(call, call.eval.code_class().teardown_handlers, {false, static_cast<uint8_t>(*color), 0});
 }
 
-bool RequireWse3(BuiltinCall& call) {
-  if (call.eval.session().IsWse3()) return true;
-  call.eval.Report(DiagKind::kNeedsWse3, call.span, call.entry.name);
-  return false;
-}
-
 Operand SetEmptyQueueHandler(BuiltinCall& call) {
-  if (!RequireWse3(call)) return Operand::Error();
   HandleKind kind{};
   auto queue = HandleArg(call, 1, {HandleKind::kInputQueue, HandleKind::kOutputQueue}, &kind);
   if (!queue) return Operand::Error();
@@ -279,7 +272,6 @@ Operand SetEmptyQueueHandler(BuiltinCall& call) {
 }
 
 Operand SetControlTaskTable(BuiltinCall& call) {
-  if (!RequireWse3(call)) return Operand::Error();
   ClassState& state = State(call);
   if (!state.control_table_span.IsNone()) return call.eval.Report(DiagKind::kControlTableTwice, call.span);
   bytecode::ControlTable table{4, 1};
@@ -314,13 +306,13 @@ constexpr BuiltinEntry kEntries[] = {
     {"bind_data_task", 2, 2, kInComptime, GoOn<BindDataTask>, "@bind_data_task(task, data_task_id)"},
     {"bind_control_task", 2, 2, kInComptime, GoOn<BindControlTask>, "@bind_control_task(task, control_task_id)"},
     {"bind_task", 2, 2, kInComptime, GoOn<BindTask>, "@bind_task(task, color)"},
-    {"bind_rotating_tasks", 4, 4, kInComptime, GoOn<BindRotatingTasks>, "@bind_rotating_tasks(main, alternate, data_task_id, .{ .limit = n })"},
+    {"bind_rotating_tasks", 4, 4, kInComptime, GoOn<BindRotatingTasks>, "@bind_rotating_tasks(main, alternate, data_task_id, .{ .limit = n })", true},
     {"initialize_queue", 1, 2, kInComptime, GoOn<InitializeQueue>, "@initialize_queue(queue, .{ .color = color })"},
     {"set_local_color_config", 2, 2, kInComptime, GoOn<SetLocalColorConfig>, "@set_local_color_config(color, .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } })"},
     {"export_symbol", 1, 2, kInComptime, GoOn<ExportSymbol>, "@export_symbol(symbol, \"name\")"},
     {"set_teardown_handler", 2, 2, kInComptime, GoOn<SetTeardownHandler>, "@set_teardown_handler(function, color)"},
-    {"set_empty_queue_handler", 2, 2, kInComptime, GoOn<SetEmptyQueueHandler>, "@set_empty_queue_handler(function, queue)"},
-    {"set_control_task_table", 0, 1, kInComptime, GoOn<SetControlTaskTable>, "@set_control_task_table(.{ .instructions = 4, .stride = 1 })"},
+    {"set_empty_queue_handler", 2, 2, kInComptime, GoOn<SetEmptyQueueHandler>, "@set_empty_queue_handler(function, queue)", true},
+    {"set_control_task_table", 0, 1, kInComptime, GoOn<SetControlTaskTable>, "@set_control_task_table(.{ .instructions = 4, .stride = 1 })", true},
     {"rpc", 1, 1, kInComptime, GoOn<Rpc>, "@rpc(data_task_id)"},
     {"has_exported_tensors", 0, 0, kAnywhere, HasExportedTensors, "@has_exported_tensors()"},
     {"get_symbol_id", 1, 1, kInComptime | kInGlobal | kInRuntime, GetSymbolId, "@get_symbol_id(symbol)"},

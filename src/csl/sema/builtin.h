@@ -44,6 +44,7 @@ struct BuiltinEntry {
   uint8_t contexts = kAnywhere;
   BuiltinHandler handler = nullptr;
   std::string_view usage;  // "@get_color(id)": shown as the remedy of a wrong call
+  bool wse3_only = false;
 };
 
 // All families. Each builtin_*.cpp defines one of these.

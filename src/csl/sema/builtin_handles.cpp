@@ -70,12 +70,7 @@ Operand GetControlTaskId(BuiltinCall& call) {
 }
 Operand GetInputQueue(BuiltinCall& call) { return FromInteger(call, HandleKind::kInputQueue); }
 Operand GetOutputQueue(BuiltinCall& call) { return FromInteger(call, HandleKind::kOutputQueue); }
-Operand GetUtId(BuiltinCall& call) {
-  if (!call.eval.session().IsWse3()) {
-    return call.eval.Report(DiagKind::kNeedsWse3Builtin, call.span, call.entry.name);
-  }
-  return FromInteger(call, HandleKind::kUtId);
-}
+Operand GetUtId(BuiltinCall& call) { return FromInteger(call, HandleKind::kUtId); }
 
 // On WSE-2 a data task belongs to a colour, on WSE-3 to an input queue.
 Operand GetDataTaskId(BuiltinCall& call) {
@@ -138,7 +133,7 @@ constexpr BuiltinEntry kEntries[] = {
     {"get_control_task_id", 1, 1, kAnywhere, GetControlTaskId, "@get_control_task_id(id)"},
     {"get_input_queue", 1, 1, kAnywhere, GetInputQueue, "@get_input_queue(id)"},
     {"get_output_queue", 1, 1, kAnywhere, GetOutputQueue, "@get_output_queue(id)"},
-    {"get_ut_id", 1, 1, kAnywhere, GetUtId, "@get_ut_id(id)"},
+    {"get_ut_id", 1, 1, kAnywhere, GetUtId, "@get_ut_id(id)", true},
     {"get_int", 1, 1, kAnywhere, GetInt, "@get_int(handle)"},
     {"get_color_id", 1, 1, kAnywhere, GetInt, "@get_color_id(color)"},  // the name of @get_int for colours up to SDK 1.1
     {"get_filter_id", 1, 1, kAnywhere, GetFilterId, "@get_filter_id(color)"},

@@ -195,9 +195,6 @@ Operand GetSymbolValue(BuiltinCall& call) {
 
 Operand QueueFlush(BuiltinCall& call) {
   Evaluator& eval = call.eval;
-  if (!eval.session().IsWse3()) {
-    return eval.Report(DiagKind::kNeedsWse3Builtin, call.span, call.entry.name);
-  }
   const Operand queue = eval.EvalLoaded(call.args[0]);
   if (queue.Stops()) return queue;
   const bool is_input = eval.types().IsHandle(queue.type, HandleKind::kInputQueue);
@@ -227,7 +224,7 @@ constexpr BuiltinEntry kEntries[] = {
     {"set_config_unchecked", 2, 3, kWhere, SetConfig, "@set_config_unchecked(address, value)"},
     {"get_tensor_ptr", 1, 1, kInRuntime, GetTensorPtr, "@get_tensor_ptr(symbol_id)"},
     {"get_symbol_value", 2, 2, kInRuntime, GetSymbolValue, "@get_symbol_value(TYPE, symbol_id)"},
-    {"queue_flush", 1, 1, kInRuntime, QueueFlush, "@queue_flush(queue)"},
+    {"queue_flush", 1, 1, kInRuntime, QueueFlush, "@queue_flush(queue)", true},
 };
 
 }  // namespace
