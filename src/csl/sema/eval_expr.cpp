@@ -302,7 +302,11 @@ Operand Evaluator::EvalBuiltin(const BuiltinExpr& node, Span span, TypeId expect
     for (const std::string_view other : session().builtins.Names()) candidates.emplace_back(other);
     return Report(DiagKind::kUnknownBuiltin, span, name, DidYouMean(name, candidates), "");
   }
-  if (entry->wse3_only && !session().IsWse3()) return Report(DiagKind::kNeedsWse3, span, name);
+  if (entry->wse3_only && !session().IsWse3()) {
+    const Operand error = Report(DiagKind::kNeedsWse3, span, name);
+    // Statements of comptime blocks: the rest of the block is looked at, too.
+    return entry->contexts == kInComptime ? Operand::Of(MakeVoid(types().void_type())) : error;
+  }
   const std::span<const ExprId> args = ast().Get(node.args);
   const auto count = static_cast<int>(args.size());
   if (count < entry->min_args || (entry->max_args >= 0 && count > entry->max_args)) {
