@@ -134,7 +134,7 @@ void RandomPairs(FloatFormat f, int count, uint64_t seed) {
 }
 
 #ifdef SZARENA_SLOW
-constexpr int kPairs = 34'000'000;  // of each format: more than 10^8 in all
+constexpr int kPairs = 100'000'000;  // of each format
 #else
 constexpr int kPairs = 100'000;
 #endif

@@ -63,6 +63,12 @@ int main(int argc, char** argv) {
     return Exit(ExitCodeFor(written.error().code));
   }
   const bytecode::Program& program = *outcome.program;
+  if (options->output_json) {
+    if (auto written = csl::WriteOutputJson(program, options->output, options->output_json_path); !written) {
+      Print(stderr, "cslc: error: " + written.error().ToString() + "\n");
+      return Exit(ExitCodeFor(written.error().code));
+    }
+  }
   if (!options->json) {
     Print(stdout, "cslc: " + options->input + ": " + std::to_string(program.width) + " x " + std::to_string(program.height) + " PEs, " +
                       std::to_string(program.classes.size()) + (program.classes.size() == 1 ? " class" : " classes") + " of code, written to " +

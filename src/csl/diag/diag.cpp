@@ -51,7 +51,8 @@ size_t DiagKindCount() { return KindTable().infos.size(); }
 
 DiagSink& DiagSink::ReportArgs(DiagKind kind, Span span, fmt::format_args args) {
   const DiagInfo& info = InfoOf(kind);
-  Diagnostic diagnostic{kind, info.severity, span, fmt::vformat(info.message, args), fmt::vformat(info.remedy, args), contexts_};
+  const Severity severity = warnings_as_errors_ && info.severity == Severity::kWarning ? Severity::kError : info.severity;
+  Diagnostic diagnostic{kind, severity, span, fmt::vformat(info.message, args), fmt::vformat(info.remedy, args), contexts_};
   last_was_kept_ = seen_.emplace(span.begin, span.end, kind, diagnostic.message).second;
   if (!last_was_kept_) return *this;
   if (max_errors_ != 0 && error_count_ >= max_errors_) {
@@ -63,7 +64,7 @@ DiagSink& DiagSink::ReportArgs(DiagKind kind, Span span, fmt::format_args args) 
     }
     return *this;
   }
-  if (info.severity == Severity::kError) ++error_count_;
+  if (severity == Severity::kError) ++error_count_;
   diagnostics_.push_back(std::move(diagnostic));
   return *this;
 }

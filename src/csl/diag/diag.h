@@ -74,6 +74,9 @@ class DiagSink {
   // After that many errors one message says so and the rest is dropped; 0: no limit.
   void set_max_errors(size_t limit) { max_errors_ = limit; }
 
+  // Every warning counts and is shown as an error.
+  void set_warnings_as_errors(bool on) { warnings_as_errors_ = on; }
+
   size_t error_count() const { return error_count_; }
   bool HasErrors() const { return error_count_ > 0; }
   const std::vector<Diagnostic>& all() const { return diagnostics_; }
@@ -86,6 +89,7 @@ class DiagSink {
   std::set<std::tuple<uint32_t, uint32_t, DiagKind, std::string>> seen_;
   size_t error_count_ = 0;
   size_t max_errors_ = 100;
+  bool warnings_as_errors_ = false;
   bool last_was_kept_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include "bytecode/verify.h"
 #include "csl/diag/render.h"
 #include "csl/driver/big_stack.h"
+#include "csl/driver/routes.h"
 #include "csl/layout/compile.h"
 #include "csl/module/files.h"
 #include "csl/syntax/dump.h"
@@ -33,6 +34,7 @@ Outcome CompileHere(const Options& options, const std::vector<std::string>& impo
   NameTable names;
   DiagSink diags;
   diags.set_max_errors(options.max_errors);
+  diags.set_warnings_as_errors(options.warnings_as_errors);
   std::vector<std::string> dirs = options.import_paths;
   dirs.insert(dirs.end(), import_dirs.begin(), import_dirs.end());
   Files files(sources, names, diags, std::move(dirs), options.only_below);
@@ -45,6 +47,7 @@ Outcome CompileHere(const Options& options, const std::vector<std::string>& impo
     Session session(sources, names, diags, files);
     session.target = TargetOf(options);
     session.limits.inlined_iterations = options.max_inlined_iterations;
+    session.limits.call_depth = options.comptime_depth;
     for (const auto& [name, address] : options.section_addresses) {
       session.section_starts[SectionKey(name)] = static_cast<uint32_t>(std::clamp<int64_t>(address, 0, UINT16_MAX));
     }
@@ -64,6 +67,7 @@ Outcome CompileHere(const Options& options, const std::vector<std::string>& impo
       outcome.exit = ExitCode::kInternal;
       return outcome;
     }
+    if (options.out_routes) outcome.printed += RoutesTable(*outcome.program);
     if (options.emit == Emit::kBytecode) outcome.printed += bytecode::Disassemble(*outcome.program);
   }
   if (options.json) {

@@ -16,7 +16,7 @@ struct Outcome {
   ExitCode exit = ExitCode::kDone;
   std::optional<bytecode::Program> program;  // where the compilation had no errors
   std::string messages;                      // diagnostics, rendered; empty without any
-  std::string printed;                       // what --emit=ast|source|bytecode asks for
+  std::string printed;                       // what --emit=ast|source|bytecode and --out-routes ask for
 };
 
 // Compiles `options.input`. `import_dirs` is CSL_IMPORT_PATH. Writes no files.

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "csl/sema/suggest.h"
+
 namespace szarena::csl {
 namespace {
 
@@ -84,7 +86,7 @@ Result<void> Choose(std::string_view flag, std::string_view value, std::initiali
 
 struct Flag {
   std::string_view name;
-  std::string_view value;  // placeholder; empty: a switch
+  std::string_view value;  // placeholder; empty: a switch; in brackets: only behind '=', and not needed
   std::string_view help;
   Result<void> (*set)(Options&, std::string_view value);
 };
@@ -130,6 +132,23 @@ const Flag kFlags[] = {
        o.max_inlined_iterations = static_cast<uint64_t>(number);
        return {};
      }},
+    {"--comptime-func-depth-limit", "N", "limit of nested calls at compile time (default 400)", [](Options& o, std::string_view v) -> Result<void> {
+       SZARENA_TRY(int number, Number("--comptime-func-depth-limit", v, 1, 1'000'000));
+       o.comptime_depth = static_cast<uint64_t>(number);
+       return {};
+     }},
+    {"--warnings-as-errors", "", "warnings are errors: nothing is written", [](Options& o, std::string_view) -> Result<void> { o.warnings_as_errors = true; return {}; }},
+    {"--output-json", "[PATH]", "write params and colours to PATH, too (default: DIR.json)", [](Options& o, std::string_view v) -> Result<void> {
+       o.output_json = true;
+       o.output_json_path = v;
+       return {};
+     }},
+    {"--out-routes", "", "print the routes of every PE", [](Options& o, std::string_view) -> Result<void> { o.out_routes = true; return {}; }},
+    {"--max-parallelism", "N", "accepted: one thread compiles", [](Options&, std::string_view v) -> Result<void> {
+       SZARENA_TRY_VOID(Number("--max-parallelism", v, 0, INT32_MAX));
+       return {};
+     }},
+    {"-g0", "", "accepted: messages of the simulator name source lines in any case", [](Options&, std::string_view) -> Result<void> { return {}; }},
     {"--max-errors", "N", "stop showing errors after N (default 100; 0: show all)", [](Options& o, std::string_view v) -> Result<void> {
        SZARENA_TRY(int number, Number("--max-errors", v, 0, INT32_MAX));
        o.max_errors = static_cast<size_t>(number);
@@ -148,8 +167,8 @@ const Flag kFlags[] = {
     {"--version", "", "the version", [](Options& o, std::string_view) -> Result<void> { o.version = true; return {}; }},
 };
 
-// Flags of the SDK that change nothing here. With a value unless marked.
-constexpr std::string_view kIgnored[] = {"--max-parallelism", "--dump-dsr-alloc-graph"};
+// Flags of the SDK that ask for something that is not made here: a warning.
+constexpr std::string_view kIgnored[] = {"--dump-dsr-alloc-graph"};
 
 }  // namespace
 
@@ -174,10 +193,10 @@ Result<Options> ParseOptions(const std::vector<std::string>& args) {
     if (flag == nullptr) {
       bool ignored = false;
       for (std::string_view known : kIgnored) ignored |= known == name;
-      // An unknown flag's value can only be recognised behind '='.
-      if (ignored && equals == std::string_view::npos && name == "--max-parallelism" && i + 1 < args.size() && Int(args[i + 1])) ++i;
-      if (!ignored && equals == std::string_view::npos) {
-        return tl::unexpected(Usage(fmt::format("unknown flag '{}'; 'cslc --help' lists them", name)));
+      if (!ignored) {
+        std::vector<std::string> names;
+        for (const Flag& known : kFlags) names.emplace_back(known.name);
+        return tl::unexpected(Usage(fmt::format("unknown flag '{}'{}; 'cslc --help' lists them", name, DidYouMean(name, names))));
       }
       options.warnings.push_back(fmt::format("flag '{}' has no meaning here and is ignored", name));
       continue;
@@ -185,6 +204,9 @@ Result<Options> ParseOptions(const std::vector<std::string>& args) {
     std::string_view value;
     if (flag->value.empty()) {
       if (equals != std::string_view::npos) return tl::unexpected(Usage(fmt::format("{} takes no value", name)));
+    } else if (flag->value.starts_with('[')) {
+      if (equals != std::string_view::npos && equals + 1 == word.size()) return tl::unexpected(Usage(fmt::format("{}= needs the name of a file", name)));
+      if (equals != std::string_view::npos) value = word.substr(equals + 1);
     } else if (equals != std::string_view::npos) {
       value = word.substr(equals + 1);
     } else if (i + 1 < args.size()) {
@@ -205,7 +227,7 @@ std::string OptionsHelp() {
       "Compiles a CSL program for WSE-2 or WSE-3: the layout file, the code it places on the PEs and the libraries they import.\n"
       "Writes DIR/program.szcsl for the simulator, DIR/out.json and DIR/out_rpc.json for host scripts.\n\n";
   for (const Flag& flag : kFlags) {
-    std::string left = fmt::format("  {}{}{}", flag.name, flag.value.empty() ? "" : flag.name == "-o" ? " " : "=", flag.value);
+    std::string left = fmt::format("  {}{}{}", flag.name, flag.value.empty() ? "" : flag.name == "-o" ? " " : flag.value.starts_with('[') ? "" : "=", flag.value.starts_with('[') ? "[=PATH]" : flag.value);
     text += fmt::format("{:<40} {}\n", left, flag.help);
   }
   return text + "\nExit status: 0 done, 2 the program or the command line has errors, 3 a file cannot be written, 4 a fault of cslc itself.\n";

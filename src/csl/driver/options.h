@@ -27,7 +27,12 @@ struct Options {
   std::vector<std::string> import_paths;
   std::string only_below;            // no file outside of this directory is read; "": any
   uint64_t max_inlined_iterations = 50;
+  uint64_t comptime_depth = 400;     // --comptime-func-depth-limit
   size_t max_errors = 100;           // 0: all
+  bool warnings_as_errors = false;
+  bool output_json = false;          // --output-json
+  std::string output_json_path;      // empty: the output directory's name with ".json"
+  bool out_routes = false;           // print the routes of every PE
   std::vector<std::pair<std::string, int64_t>> section_addresses;  // --link-section-start-address-bytes
   bool verbose = false;
   bool json = false;                 // diagnostics as JSON

@@ -43,10 +43,30 @@ TEST(Options, EveryFlagInBothForms) {
   EXPECT_EQ(Good({"a.csl"}).output, "out");
 }
 
-TEST(Options, FlagsWithoutMeaningAreSaidToBeIgnored) {
-  EXPECT_EQ(Good({"a.csl", "--max-parallelism=4", "--unheard-of=1"}).warnings.size(), 2u);
-  Options o = Good({"--max-parallelism", "4", "a.csl"});
+TEST(Options, FlagsWithoutMeaning) {
+  EXPECT_EQ(Good({"a.csl", "--dump-dsr-alloc-graph"}).warnings.size(), 1u);  // asks for something that is not made: said
+  Options o = Good({"--max-parallelism", "4", "-g0", "a.csl"});               // changes how, not what: silent
   EXPECT_EQ(o.input, "a.csl");
+  EXPECT_TRUE(o.warnings.empty());
+  EXPECT_NE(Bad({"a.csl", "--max-parallelism=many"}).find("integer"), std::string::npos);
+}
+
+TEST(Options, UnknownFlagsAreErrorsWithASuggestion) {
+  EXPECT_NE(Bad({"a.csl", "--unheard-of=1"}).find("unknown flag '--unheard-of'"), std::string::npos);
+  EXPECT_NE(Bad({"a.csl", "--memcpi"}).find("did you mean '--memcpy'"), std::string::npos);
+  EXPECT_NE(Bad({"a.csl", "--fabric-dim=8,3"}).find("did you mean '--fabric-dims'"), std::string::npos);
+}
+
+TEST(Options, OutputFlags) {
+  Options o = Good({"a.csl", "--output-json", "--out-routes", "--warnings-as-errors", "--comptime-func-depth-limit=7"});
+  EXPECT_EQ(o.input, "a.csl");  // the path stands behind '=' only
+  EXPECT_TRUE(o.output_json && o.out_routes && o.warnings_as_errors);
+  EXPECT_EQ(o.output_json_path, "");
+  EXPECT_EQ(o.comptime_depth, 7u);
+  EXPECT_EQ(Good({"a.csl", "--output-json=b.json"}).output_json_path, "b.json");
+  EXPECT_NE(Bad({"a.csl", "--output-json="}).find("name of a file"), std::string::npos);
+  EXPECT_NE(Bad({"a.csl", "--out-routes=1"}).find("takes no value"), std::string::npos);
+  EXPECT_NE(Bad({"a.csl", "--comptime-func-depth-limit=0"}).find("from 1"), std::string::npos);
 }
 
 TEST(Options, MistakesNameTheFlagAndTheRemedy) {

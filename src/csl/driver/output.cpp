@@ -71,4 +71,10 @@ Result<void> WriteOutput(const bytecode::Program& program, const std::string& di
   return bytecode::SaveImage(program, (dir / "program.szcsl").string());
 }
 
+Result<void> WriteOutputJson(const bytecode::Program& program, const std::string& directory, const std::string& path) {
+  std::string base = directory;
+  while (base.size() > 1 && base.ends_with('/')) base.pop_back();
+  return WriteFileAtomically(path.empty() ? base + ".json" : path, OutJson(program));
+}
+
 }  // namespace szarena::csl

@@ -18,4 +18,7 @@ std::string OutRpcJson(const bytecode::Program& program);
 // Creates the directory where it is absent. Each file appears whole or not at all; the image comes last.
 Result<void> WriteOutput(const bytecode::Program& program, const std::string& directory);
 
+// What --output-json writes: OutJson, to `path`, or where that is empty beside the output directory, by its name with ".json".
+Result<void> WriteOutputJson(const bytecode::Program& program, const std::string& directory, const std::string& path);
+
 }  // namespace szarena::csl
