@@ -208,6 +208,45 @@ TEST_F(AgentProgramTest, WhatIsMissingOrMisspeltIsSaidBeforeAnythingIsWritten) {
   EXPECT_FALSE(fs::exists(Path("o/results.sqlite")));
 }
 
+TEST_F(AgentProgramTest, NumbersOutOfTheirRangeAreRefusedAndNeverClamped) {
+  Start({});
+  const std::string huge(309, '9');
+  for (const char* option : {"--trial", "--seed", "--tokens", "--cost", "--minutes", "--attempts",
+                             "--patience", "--islands", "--runs"}) {
+    for (const std::string& value : {huge, std::string("nan"), std::string("-1")}) {
+      const auto run = Run(Spec("openai:m", "iterative", {option, value}));
+      EXPECT_EQ(run.status.code, 2) << option << " " << value;
+      EXPECT_THAT(run.out + run.err, HasSubstr("expected a")) << option;
+      EXPECT_LT((run.out + run.err).size(), 300U);
+    }
+  }
+  EXPECT_FALSE(fs::exists(Path("o/results.sqlite")));
+}
+
+// A line that is no JSON: shown and judged again without it, and named; not gone on from.
+TEST_F(AgentProgramTest, ADamagedTranscriptIsShownWithoutTheDamage) {
+  Start({});
+  const auto made = RunProgram({"session", "--task", kTask, "--agent", "synthetic:attempts=3",
+                                "--out", Path("o"), "--campaign", "c\x1b[31m"});
+  ASSERT_EQ(made.status.code, 0) << made.err;
+  EXPECT_THAT(made.out + made.err, Not(HasSubstr("\x1b")));
+  const std::string path = [&] {
+    for (const auto& entry : fs::directory_iterator(Path("o/transcripts"))) {
+      return entry.path().string();
+    }
+    return std::string();
+  }();
+  std::string text = ReadAll(path);
+  const size_t third = text.find('\n', text.find('\n') + 1) + 1;
+  text.insert(third, "\x1b]0;garbage\n");
+  std::ofstream(path, std::ios::trunc) << text;
+  const auto shown = RunProgram({"transcript", path});
+  EXPECT_EQ(shown.status.code, 0) << shown.err;
+  EXPECT_THAT(shown.err, HasSubstr("left out: '" + path + ":3'"));
+  EXPECT_THAT(shown.out + shown.err, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(shown.out, HasSubstr("synthetic 3"));
+}
+
 // Sixty turns of writing, no judge: quick, and the same at each point.
 class KillTest : public AgentProgramTest {
  protected:

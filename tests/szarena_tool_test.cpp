@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sessions whose agent is somebody else: calls from a shell, a program that is killed with its
 // session, a server that is killed.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -144,6 +145,25 @@ TEST_F(ToolTest, AKilledServerLeavesAReadableTranscript) {
   ASSERT_TRUE(transcript) << transcript.error().ToString();
   EXPECT_EQ(*transcript->First("session")->FindPath({"agent", "name"})->string(), "tester");
   EXPECT_EQ(*transcript->Last("tool-result")->FindPath({"content", "path"})->string(), "a.cpp");
+
+  // The next server goes on with it, for the same client.
+  const std::string more =
+      "{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"initialize\", \"params\": "
+      "{\"protocolVersion\": \"2025-06-18\", \"clientInfo\": {\"name\": \"tester\"}}}\n"
+      "{\"jsonrpc\": \"2.0\", \"id\": 2, \"method\": \"tools/call\", \"params\": {\"name\": "
+      "\"list_files\", \"arguments\": {}}}\n";
+  std::ofstream(Path("in")) << more;
+  const os::UniqueFd input(open(Path("in").c_str(), O_RDONLY | O_CLOEXEC));
+  os::ProcessSpec again =
+      ProgramSpec({"mcp", "--task", "quantize", "--out", Path("o"), "--resume"});
+  again.fds = {{input.get(), 0}};
+  const auto run = os::RunProcess(again, std::chrono::seconds(60));
+  ASSERT_TRUE(run && run->status.ok()) << run->err;
+  EXPECT_NE(run->out.find("a.cpp (6 bytes)"), std::string::npos) << run->out;
+  const auto whole = agent::ReadTranscript(TranscriptOf(Path("o")));
+  ASSERT_TRUE(whole);
+  EXPECT_NE(whole->First("resume"), nullptr);
+  EXPECT_GT(whole->records.size(), transcript->records.size());
 }
 
 }  // namespace

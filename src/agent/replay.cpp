@@ -46,6 +46,7 @@ Result<Replay> LoadReplay(const std::string& path) {
   SZARENA_TRY(const TranscriptRecords transcript, ReadTranscript(path));
   Replay replay;
   replay.path = path;
+  replay.left_out = transcript.LeftOut(path);
   const JsonReader session(transcript.records.front(), path + ": line 1");
   SZARENA_TRY(replay.key, ReadKey(session));
   if (const Json* agent = session.json().Find("agent")) replay.agent = *agent;
@@ -53,7 +54,7 @@ Result<Replay> LoadReplay(const std::string& path) {
     const Json& record = transcript.records[i];
     const Json* kind = record.Find("kind");
     if (!kind || *kind != Json("attempt")) continue;
-    const JsonReader reader(record, fmt::format("{}: line {}", path, i + 1));
+    const JsonReader reader(record, fmt::format("{}: record {}", path, i));
     SZARENA_TRY(ReplayAttempt attempt, ReadAttempt(reader));
     // An attempt that an interruption lost before it was stored comes again under its number.
     std::erase_if(replay.attempts,

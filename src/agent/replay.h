@@ -27,6 +27,7 @@ struct Replay {
   data::Json agent;                     // its identity
   std::optional<uint64_t> hidden_seed;  // absent: the session did not end
   std::vector<ReplayAttempt> attempts;
+  std::vector<std::string> left_out;  // what of the transcript could not be read: its lines, named
 };
 
 // kCorrupt: no transcript, or one without the files of its attempts.

@@ -134,10 +134,17 @@ store::Usage UsageFromJson(const Json& json) {
 }
 
 // The transcript of a new session, or of the one that goes on.
-Result<Transcript> OpenTranscript(const SessionPlan& plan, const store::Session& session) {
+Result<Transcript> OpenTranscript(const SessionPlan& plan, const store::Session& session,
+                                  size_t attempts) {
   const std::string path = (fs::path(plan.out_dir) / session.transcript).string();
   // Killed before its first line was whole: there is nothing to go on with.
   const bool old = plan.resume && HasWholeLine(path);
+  if (!old && attempts > 0) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("cannot go on: transcript '{}' is missing, but the session has {} "
+                            "attempts; put it back, or run the session again without --resume",
+                            path, attempts));
+  }
   SZARENA_TRY(Transcript transcript, old ? Transcript::Continue(path) : Transcript::Create(path));
   if (!old) {
     SZARENA_TRY_VOID(transcript.Add("session", Json::Of({{"version", kTranscriptVersion},
@@ -148,7 +155,6 @@ Result<Transcript> OpenTranscript(const SessionPlan& plan, const store::Session&
     SZARENA_TRY_VOID(transcript.Add(
         "prompt", Json::Of({{"sha256", session.prompt_sha256}, {"text", plan.prompt}})));
   }
-  if (plan.resume) SZARENA_TRY_VOID(transcript.Add("resume", Json::MakeObject()));
   return transcript;
 }
 
@@ -161,21 +167,21 @@ store::Usage EarlierUsage(const TranscriptRecords& earlier) {
   return usage;
 }
 
-// The stored attempts that the transcript has too. Others were lost with the end of a transcript
-// and are made again.
-Result<std::vector<store::Attempt>> EarlierAttempts(const Transcript& transcript, int64_t id,
-                                                    store::Store& store) {
-  SZARENA_TRY(std::vector<store::Attempt> attempts, store.Attempts(id));
+// Leaves of the stored attempts those that the transcript has too: others were lost with the end of
+// a damaged transcript and are made again. Records that the session goes on.
+Result<void> GoOn(Transcript& transcript, std::vector<store::Attempt>& attempts, int64_t id,
+                  store::Store& store) {
   const auto& records = transcript.earlier_attempts();
   const auto unknown = std::ranges::find_if(attempts, [&](const store::Attempt& attempt) {
     const auto record = records.find(attempt.number);
     const Json* hash = record == records.end() ? nullptr : record->second.Find("candidate_sha256");
     return !hash || *hash != Json(attempt.verdict.candidate_sha256);
   });
-  if (unknown == attempts.end()) return attempts;
-  SZARENA_TRY_VOID(store.DropAttempts(id, unknown->number - 1));
+  const auto lost = static_cast<int64_t>(attempts.end() - unknown);
+  SZARENA_TRY_VOID(transcript.Add("resume", Json::Of({{"attempts_made_again", lost}})));
+  if (lost > 0) SZARENA_TRY_VOID(store.DropAttempts(id, unknown->number - 1));
   attempts.erase(unknown, attempts.end());
-  return attempts;
+  return {};
 }
 
 // Shows in the transcript how long the session has been running, also where nothing else happens
@@ -207,10 +213,11 @@ Result<Played> Play(const SessionPlan& plan, const store::Session& session, int6
                     const SessionObserver& observer, std::stop_token stop) {
   const std::string stem = FileStem(plan.key);
   const bool next = plan.resume && agent.resuming() == Resuming::kNext;
-  SZARENA_TRY(Transcript transcript, OpenTranscript(plan, session));
+  SZARENA_TRY(std::vector<store::Attempt> attempts, store.Attempts(id));  // none of a new session
+  SZARENA_TRY(Transcript transcript, OpenTranscript(plan, session, attempts.size()));
   if (next) transcript.DropSteps();
   SZARENA_TRY(Workspace workspace, PrepareWorkspace(plan, stem, next));
-  SZARENA_TRY(std::vector<store::Attempt> attempts, EarlierAttempts(transcript, id, store));
+  if (plan.resume) SZARENA_TRY_VOID(GoOn(transcript, attempts, id, store));
 
   Toolbox toolbox({.description = plan.description,
                    .workspace = std::move(workspace),

@@ -179,6 +179,13 @@ const Json* TranscriptRecords::Last(std::string_view kind) const {
   return nullptr;
 }
 
+std::vector<std::string> TranscriptRecords::LeftOut(const std::string& path) const {
+  std::vector<std::string> lines;
+  for (const Error& fault : faults) lines.push_back("left out: " + fault.message);
+  if (torn_tail) lines.push_back(fmt::format("the last line of '{}' is torn and left out", path));
+  return lines;
+}
+
 double TranscriptRecords::WallSeconds() const {
   double sum = 0;
   std::optional<double> begin;  // of a run

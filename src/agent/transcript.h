@@ -47,6 +47,8 @@ struct TranscriptRecords {
   const data::Json* Last(std::string_view kind) const;
   // How long the session ran, all its runs together, as the times of the records say.
   double WallSeconds() const;
+  // Which lines were left out, for people; empty where none was.
+  std::vector<std::string> LeftOut(const std::string& path) const;
 };
 // For showing and judging again: damaged lines are left out and named. kCorrupt: it does not begin
 // as a transcript; kInvalidArgument: a newer program wrote it.

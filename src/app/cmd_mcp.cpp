@@ -15,6 +15,7 @@
 #include "app/commands.h"
 #include "app/environment.h"
 #include "app/judging.h"
+#include "app/numbers.h"
 #include "app/session_setup.h"
 #include "app/stop_signals.h"
 #include "mcp/arena/arena_surface.h"
@@ -23,6 +24,7 @@
 #include "mcp/stdio.h"
 #include "os/files.h"
 #include "task/prompt.h"
+#include "term/printable.h"
 
 namespace szarena::app {
 namespace {
@@ -89,22 +91,26 @@ class Host {
  private:
   Result<void> Run(SessionSetup setup, agent::Agent& agent) {
     SZARENA_TRY(store::Store store, OpenResults(setup));
+    if (setup.plan.resume) {
+      SZARENA_TRY(const auto earlier, store.FindSession(setup.plan.key));
+      if (earlier) setup.judging.hidden_seed = earlier->hidden_seed;
+    }
     SessionJudge judge(setup.judging);
     TurnJudge in_turn(judge, turn_);
     setup.plan.hidden_seed = judge.hidden_seed();
+    const std::string title = term::Printable(setup.plan.key.Title());  // the client's name is in it
     agent::SessionObserver observer;
     observer.on_attempt = [&](const store::Attempt& attempt) {
-      fmt::print(stderr, "szarena: {}: attempt {} reached '{}'\n", setup.plan.key.Title(),
-                 attempt.number,
+      fmt::print(stderr, "szarena: {}: attempt {} reached '{}'\n", title, attempt.number,
                  judge::StageName(attempt.verdict.Reached().value_or(judge::Stage::kReceived)));
     };
     const auto outcome = agent::RunSession(setup.plan, agent, in_turn, store, observer, stop_);
     if (!outcome) {
-      fmt::print(stderr, "szarena: {}: {}\n", setup.plan.key.Title(), outcome.error().ToString());
+      fmt::print(stderr, "szarena: {}: {}\n", title, term::Printable(outcome.error().ToString()));
       return tl::unexpected(outcome.error());
     }
-    fmt::print(stderr, "szarena: {}: {} attempts, stopped: {}\n", setup.plan.key.Title(),
-               outcome->attempts, store::StopReasonName(outcome->stop));
+    fmt::print(stderr, "szarena: {}: {} attempts, stopped: {}\n", title, outcome->attempts,
+               store::StopReasonName(outcome->stop));
     return {};
   }
 
@@ -213,7 +219,7 @@ void AddMcp(CLI::App& app, Action& action) {
                       "a new one, printed)");
   command->add_flag("--no-token", options->no_token, "Ask for no token (loopback only)");
   command->add_option("--idle", options->idle_minutes, "Minutes without a call that end a session")
-      ->check(CLI::PositiveNumber)
+      ->check(Whole(1, 5'256'000))
       ->capture_default_str();
   command->callback([&action, options, command] {
     const bool tier_given = command->count("--tier") > 0;

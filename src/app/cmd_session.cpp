@@ -4,14 +4,17 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <string>
 
 #include "app/agents.h"
 #include "app/commands.h"
+#include "app/numbers.h"
 #include "app/run_agent.h"
 #include "app/session_setup.h"
 #include "app/stop_signals.h"
+#include "term/printable.h"
 #include "term/style.h"
 
 namespace szarena::app {
@@ -36,7 +39,7 @@ void PrintOutcome(const Options& options, const SessionSetup& setup,
                                        {"usage", agent::UsageJson(outcome.usage)}})
                            .Dump(2));
   } else {
-    fmt::print("{}: {} attempts, stopped: {}\n", key.Title(), outcome.attempts,
+    fmt::print("{}: {} attempts, stopped: {}\n", term::Printable(key.Title()), outcome.attempts,
                store::StopReasonName(outcome.stop));
     const store::Usage& usage = outcome.usage;
     if (usage.model_calls) {
@@ -99,18 +102,20 @@ void AddSession(CLI::App& app, Action& action) {
   command
       ->add_option("--patience", settings.patience,
                    "So many attempts (evolve: steps) without a better one end it")
-      ->check(CLI::PositiveNumber)
+      ->check(Whole(1, 1'000'000))
       ->capture_default_str();
   command->add_option("--islands", settings.islands, "evolve: populations side by side")
-      ->check(CLI::Range(1, 64))
+      ->check(Whole(1, 64))
       ->capture_default_str();
   command->add_option("--migrate-every", settings.migrate_every, "evolve: steps")
-      ->check(CLI::PositiveNumber)
+      ->check(Whole(1, 1'000'000))
       ->capture_default_str();
   command->add_option("--rounds", settings.rounds, "team: of coder and critic")
-      ->check(CLI::PositiveNumber)
+      ->check(Whole(1, 1'000'000))
       ->capture_default_str();
-  command->add_option("--seed", settings.seed, "evolve: of its choices")->capture_default_str();
+  command->add_option("--seed", settings.seed, "evolve: of its choices")
+      ->check(Whole(0, std::numeric_limits<uint64_t>::max()))
+      ->capture_default_str();
   command->add_option("--models", options->agent.models,
                       "File of services, models and prices (docs/agents.md)");
   command->add_flag("--json", options->as_json, "Print the outcome as JSON");

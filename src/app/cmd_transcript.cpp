@@ -27,11 +27,15 @@ struct ShowOptions {
   size_t lines = 0;
 };
 
+void Tell(const std::vector<std::string>& left_out) {
+  for (const std::string& line : left_out) {
+    fmt::print(stderr, "szarena: {}\n", term::Printable(line));
+  }
+}
+
 Result<ExitCode> Show(const ShowOptions& options) {
   SZARENA_TRY(const agent::TranscriptRecords transcript, agent::ReadTranscript(options.transcript));
-  if (transcript.torn_tail) {
-    fmt::print(stderr, "szarena: the last line of '{}' is torn and left out\n", options.transcript);
-  }
+  Tell(transcript.LeftOut(options.transcript));
   if (options.html.empty()) {
     const std::string text = report::TranscriptText(transcript.records, {.lines = options.lines});
     fmt::print("{}", term::Printable(text));
@@ -101,6 +105,7 @@ ExitCode Compare(const agent::Replay& replay, const std::vector<store::Attempt>&
 
 Result<ExitCode> RunReplay(const ReplayOptions& options) {
   SZARENA_TRY(agent::Replay replay, agent::LoadReplay(options.transcript));
+  Tell(replay.left_out);
   const data::Json* kind = replay.agent.Find("kind");
   if (kind && *kind == data::Json("synthetic")) {
     return Fail(

@@ -93,7 +93,7 @@ Result<agent::SessionOutcome> RunAgent(const SessionSetup& setup, agent::Agent& 
     progress.Line(term::Printable(AttemptLine(attempt, options.steps)));
     ++done;
   };
-  progress.Line(plan.key.Title());
+  progress.Line(term::Printable(plan.key.Title()));
   agent::JudgePort& port = options.judge ? *options.judge : judge;
   return agent::RunSession(plan, agent, port, store, observer, stop);
 }

@@ -5,12 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <utility>
 
 #include "app/environment.h"
 #include "app/judging.h"
+#include "app/numbers.h"
 #include "base/utc.h"
 #include "task/prompt.h"
 #include "task/references.h"
@@ -35,24 +35,10 @@ Result<int64_t> ChooseTrial(store::Store& store, store::SessionKey key, bool res
               fmt::format("campaign '{}' has no unfinished session like this", key.campaign));
 }
 
-// A number from `least` to `most`; unlike CLI::Range it refuses nan.
-CLI::Validator Within(double least, double most) {
-  return {[=](std::string& text) -> std::string {
-            double value = 0;
-            const auto [end, fault] =
-                std::from_chars(text.data(), text.data() + text.size(), value);
-            const bool whole = fault == std::errc() && end == text.data() + text.size();
-            if (whole && value >= least && value <= most) return {};
-            return fmt::format("'{:.40}' is no number from {} to {}", text, least, most);
-          },
-          fmt::format("NUMBER in [{} - {}]", least, most)};
-}
-
-// Plain limits: they refuse nan, inf and what would overflow as nanoseconds.
-constexpr double kMostCount = 1e15;
+// Plain limits: they refuse what would overflow as nanoseconds.
+constexpr uint64_t kMostCount = 1'000'000'000'000'000;
 constexpr double kMostCostUsd = 1e9;
 constexpr double kMostMinutes = 5'256'000;  // ten years
-
 
 // Eight names make one file name of at most 255 bytes.
 Result<void> CheckName(std::string_view what, const std::string& name, size_t most) {
@@ -75,11 +61,11 @@ void AddSessionOptions(CLI::App& command, SessionOptions& options) {
   command.add_option("--source", options.source, "What the agent starts from: none, cpu or cuda")
       ->capture_default_str();
   command.add_option("--attempts", options.budget.attempts, "At most so many submissions")
-      ->check(Within(1, kMostCount));
+      ->check(Whole(1, kMostCount));
   command.add_option("--model-calls", options.budget.model_calls, "At most so many model calls")
-      ->check(Within(1, kMostCount));
+      ->check(Whole(1, kMostCount));
   command.add_option("--tokens", options.budget.tokens, "At most so many tokens, in and out")
-      ->check(Within(1, kMostCount));
+      ->check(Whole(1, kMostCount));
   command.add_option("--cost", options.budget.cost_usd, "At most so many US dollars")
       ->check(Within(1e-9, kMostCostUsd));
   command
@@ -88,10 +74,11 @@ void AddSessionOptions(CLI::App& command, SessionOptions& options) {
           "At most so much time")
       ->check(Within(1e-6, kMostMinutes));
   command.add_option("--trial", options.trial, "Number of the trial (default: the next)")
-      ->check(CLI::PositiveNumber);
+      ->check(Whole(1, kMostTrials));
   command.add_flag("--resume", options.resume,
                    "Go on with the session that was interrupted (its trial, or the latest)");
   command.add_option("--runs", options.timed_runs, "Timed runs of an attempt, at least 10")
+      ->check(Whole(10, 1'000'000))
       ->capture_default_str();
   command.add_option("--campaign", options.campaign, "Name under which it is stored")
       ->capture_default_str();

@@ -150,8 +150,26 @@ size_t Utf8Length(std::string_view text) {
   return length;
 }
 
+// What a terminal that shows the text could act on: C1 controls, marks of the writing direction.
+bool Steers(uint32_t c) {
+  return (c >= 0x80 && c <= 0x9F) || c == 0x061C || c == 0x200E || c == 0x200F ||
+         (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
+// The code point of 2 or 3 bytes that are whole; 0 of others.
+uint32_t BasicCodePoint(std::string_view bytes) {
+  const auto part = [bytes](size_t i) { return static_cast<uint32_t>(bytes[i]) & 0x3FU; };
+  if (bytes.size() == 2) return (static_cast<uint32_t>(bytes[0]) & 0x1FU) << 6U | part(1);
+  if (bytes.size() != 3) return 0;
+  return (static_cast<uint32_t>(bytes[0]) & 0x0FU) << 12U | part(1) << 6U | part(2);
+}
+
 void WriteString(std::string_view text, std::string& out) {
   static constexpr char kHex[] = "0123456789abcdef";
+  const auto escape = [&out](uint32_t c) {
+    out += "\\u";
+    for (const unsigned shift : {12U, 8U, 4U, 0U}) out += kHex[c >> shift & 15U];
+  };
   out += '"';
   while (!text.empty()) {
     const char c = text.front();
@@ -174,11 +192,14 @@ void WriteString(std::string_view text, std::string& out) {
         break;
       default:
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-          out += "\\u00";
-          out += kHex[static_cast<unsigned char>(c) >> 4];
-          out += kHex[static_cast<unsigned char>(c) & 15];
+          escape(static_cast<unsigned char>(c));
         } else if (const size_t length = Utf8Length(text); length > 0) {
-          out += text.substr(0, length);
+          const std::string_view whole = text.substr(0, length);
+          if (const uint32_t point = BasicCodePoint(whole); Steers(point)) {
+            escape(point);
+          } else {
+            out += whole;
+          }
           used = length;
         } else {
           out += "\xEF\xBF\xBD";

@@ -90,7 +90,8 @@ class Json {
   // Appends an item (a null becomes an array first); other kinds are a programmer mistake.
   Json& Append(Json value);
 
-  // One line where indent is 0; else pretty. Bytes that are not UTF-8 are written as U+FFFD.
+  // One line where indent is 0; else pretty. Bytes that are not UTF-8 are written as U+FFFD, and
+  // characters that steer a terminal (C0, DEL, C1, marks of the writing direction) escaped.
   // Doubles are written with the fewest digits that read back to the same value.
   std::string Dump(int indent = 0) const;
 

@@ -37,10 +37,15 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   }
   bool end_object() override { return Close(); }
   bool end_array() override { return Close(); }
-  bool parse_error(std::size_t position, const std::string& /*token*/,
+  bool parse_error(std::size_t position, const std::string& token,
                    const nlohmann::detail::exception& error) override {
     // nlohmann's text is "[json.exception.parse_error.101] parse error at line 1, column 5: …"
     std::string text = error.what();
+    if (text.find("number overflow") != std::string::npos) {
+      return Stop(fmt::format("it holds a number beyond double precision, of {} characters, that ends "
+                              "at byte {}",
+                              token.size(), position));
+    }
     if (const size_t at = text.find("parse error"); at != std::string::npos) text.erase(0, at);
     fault_ = fmt::format("{} (byte {})", text, position);
     return false;
@@ -105,12 +110,8 @@ Result<std::string> ReadText(const std::string& path) {
 
 Result<Json> ParseJson(std::string_view text, std::string_view name) {
   Builder builder;
-  try {
-    if (nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) {
-      return std::move(builder.root);
-    }
-  } catch (const nlohmann::json::exception& error) {  // numbers out of range
-    return Fail(ErrorCode::kCorrupt, fmt::format("'{}' is not JSON: {}", name, error.what()));
+  if (nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) {
+    return std::move(builder.root);
   }
   return Fail(ErrorCode::kCorrupt, fmt::format("'{}' is not JSON: {}", name, builder.fault()));
 }

@@ -53,6 +53,24 @@ TEST(Json, PrettyReadsBackEqual) {
   EXPECT_NE(json.Dump(2).find("\n  \"list\": [\n    1,"), std::string::npos);
 }
 
+TEST(Json, WhatSteersATerminalIsEscaped) {
+  const std::string text = "a\x1b[2J\x7f\xc2\x9b\xd8\x9c\xe2\x80\x8e\xe2\x80\xae\xe2\x81\xa6 \xc3\xa9 \xe2\x82\xac "
+                           "\xf0\x9f\x98\x80";
+  const std::string written = Json(text).Dump();
+  EXPECT_EQ(written, "\"a\\u001b[2J\\u007f\\u009b\\u061c\\u200e\\u202e\\u2066 \xc3\xa9 \xe2\x82\xac "
+                     "\xf0\x9f\x98\x80\"");
+  EXPECT_EQ(*ParseJson(written, "text"), Json(text));
+}
+
+TEST(Json, ANumberBeyondDoublePrecisionIsSaidToBeOne) {
+  const auto json = ParseJson("[" + std::string(309, '9') + "]", "a.json");
+  ASSERT_FALSE(json);
+  EXPECT_NE(json.error().message.find("a number beyond double precision, of 309 characters"),
+            std::string::npos)
+      << json.error().message;
+  EXPECT_LT(json.error().message.size(), 150U);
+}
+
 TEST(Json, RefusesHostileText) {
   for (const std::string& text :
        {std::string(""), std::string("{"), std::string("[1,]"), std::string("{\"a\":1,\"a\":2}"),

@@ -198,10 +198,14 @@ void ModelProxy::Forward(const Call& call, const Incoming& request, net::Reply& 
     return reply.Write(bytes);
   });
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  if (call.counts && response && response->status == 200) {
-    const auto whole =
-        call.streamed ? Result<Json>(fold->Take()) : data::ParseJson(response->body, "answer");
-    const auto answer = whole ? wire_.Read(*whole) : Result<model::Reply>(model::Reply{});
+  const bool answered = response && response->status == 200;
+  const bool oversized = !response && response.error().code == ErrorCode::kCapacity;
+  if (call.counts && (answered || oversized)) {
+    const auto whole = oversized       ? Result<Json>(Json())
+                       : call.streamed ? Result<Json>(fold->Take())
+                                       : data::ParseJson(response->body, "answer");
+    const auto answer =
+        whole && !oversized ? wire_.Read(*whole) : Result<model::Reply>(model::Reply{});
     if (!answer || !answer->usage.in || !answer->usage.out) {
       const std::lock_guard lock(mutex_);
       if (meter_.budget().tokens || meter_.budget().cost_usd) {

@@ -310,6 +310,40 @@ TEST_F(ProxyTest, AUsedUpBudgetIsARefusal) {
   EXPECT_EQ(standin_->seen().size(), 1U);
 }
 
+// An answer that is too long is a call of the model, and one whose tokens nobody knows.
+TEST_F(ProxyTest, AnOversizedAnswerCounts) {
+  service_->max_reply_bytes = 1 << 16;
+  model::standin::Script script;
+  model::standin::Chat chat;
+  chat.repeat = true;
+  chat.advance = model::standin::Advance::kRequests;
+  chat.turns.emplace_back().text = std::string(1 << 18, 'x');
+  script.chats.push_back(chat);
+  standin_ = *model::standin::StandIn::Start(std::move(script));
+  service_->wire.base_url = standin_->url() + "/v1";
+  for (const bool stream : {false, true}) {
+    std::string body = kBody;
+    if (stream) body.insert(1, R"("stream": true, )");
+    Start({.model_calls = 10});
+    net::HttpRequest request;
+    request.method = "POST";
+    request.url = url_ + "/v1/messages";
+    request.body = body;
+    net::CurlClient client;
+    (void)client.Send(request, [](int, std::string_view) { return true; });
+    EXPECT_EQ(meter_->usage().model_calls, 1) << stream;
+    EXPECT_FALSE(proxy_->fault().has_value());
+    proxy_.reset();
+    Start({.tokens = 1'000'000});
+    request.url = url_ + "/v1/messages";
+    (void)client.Send(request, [](int, std::string_view) { return true; });
+    EXPECT_EQ(meter_->usage().model_calls, 1) << stream;
+    ASSERT_TRUE(proxy_->fault().has_value()) << stream;
+    EXPECT_THAT(proxy_->fault()->message, HasSubstr("cannot be kept"));
+    proxy_.reset();
+  }
+}
+
 TEST_F(ProxyTest, ErrorsOfTheServiceComeThroughWithoutTheKey) {
   service_->key = model::Secret("a-wrong-key");
   Start();

@@ -179,6 +179,9 @@ Entry MakeEntry(const Json& record) {
   return entry;
 }
 
+// "alive" says only that time passed.
+bool Tells(const Entry& entry) { return entry.kind != "alive"; }
+
 // Control characters a terminal could act on become visible.
 std::string Harmless(std::string_view text) {
   std::string out;
@@ -251,6 +254,7 @@ std::string TranscriptText(const Json::Array& records, const TranscriptOptions& 
   std::string out;
   for (const Json& record : records) {
     const Entry entry = MakeEntry(record);
+    if (!Tells(entry)) continue;
     out += fmt::format("[{}] {} {}: {}\n", entry.seq, entry.time, entry.kind, entry.head);
     for (const Part& part : entry.parts) {
       if (!part.title.empty()) out += fmt::format("  {}\n", part.title);
@@ -262,7 +266,10 @@ std::string TranscriptText(const Json::Array& records, const TranscriptOptions& 
 
 std::string TranscriptHtml(const Json::Array& records) {
   std::vector<Entry> entries;
-  for (const Json& record : records) entries.push_back(MakeEntry(record));
+  for (const Json& record : records) {
+    Entry entry = MakeEntry(record);
+    if (Tells(entry)) entries.push_back(std::move(entry));
+  }
   const std::string title = entries.empty() ? "empty transcript" : entries.front().head;
   std::string attempts;
   std::string body;

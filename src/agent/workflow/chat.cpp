@@ -337,7 +337,14 @@ Result<Turn> Chat::Take() {
     }
     SZARENA_TRY_VOID(Reproach(fault, turn));
   }
-  if (toolbox.final_submitted()) {
+  const Budget& budget = toolbox.meter().budget();
+  if (reply.finish == Finish::kOversized && (budget.tokens || budget.cost_usd)) {
+    turn.end =
+        AgentEnd{store::StopReason::kBudget,
+                 fmt::format("an answer was too long to be read, so what it cost is not known "
+                             "and the budget of {} cannot be kept",
+                             budget.tokens ? "tokens" : "cost")};
+  } else if (toolbox.final_submitted()) {
     turn.end = AgentEnd{store::StopReason::kSubmitted, "the last attempt was final"};
   } else if (same_calls_ >= kSameCallsInARow) {
     turn.end = AgentEnd{

@@ -417,6 +417,7 @@ TEST_P(ResumeTest, WhereverItsTranscriptEndsASessionGoesOn) {
       const bool at_attempt =
           whole.substr(begin, end - begin).find("\"kind\": \"attempt\"") != std::string::npos;
       if (at_attempt ? i == 4 : i == 2) continue;
+      if (cut <= whole.find('\n') && stored > 0) continue;  // refused: see workflow_test.cpp
       if (!at_attempt && i != 1 && (line + i) % Stride(8) != 0) continue;
       SCOPED_TRACE(fmt::format("line {}, cut at byte {} of {}, {} attempts stored: {:.60}",
                                line + 1, cut, whole.size(), stored,

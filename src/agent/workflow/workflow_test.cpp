@@ -258,6 +258,21 @@ TEST_F(WorkflowTest, TenMegabytesAreNotRead) {
   EXPECT_LT(Transcript().size(), 100'000U);
 }
 
+// What is not read tells no tokens: a budget of them cannot be kept, so the session ends.
+TEST_F(WorkflowTest, TenMegabytesEndABudgetOfTokens) {
+  const std::string huge = R"({"text": "x", "faults": [{"padding": 10000000}]})";
+  for (const Budget& budget : {Budget{.tokens = 1'000'000}, Budget{.cost_usd = 1000}}) {
+    fs::remove(folder_ + "/results.sqlite");
+    store_.emplace(*store::Store::Open(folder_ + "/results.sqlite"));
+    ASSERT_TRUE(store_->AddCampaign({"c", "2026-04-22T00:00:00.000Z", false, Json::MakeObject()}));
+    Script({Chat("", {huge, Write("speed=2"), Submit(true)}, "requests")});
+    budget_ = budget;
+    EXPECT_EQ(End("iterative"), StopReason::kBudget);
+    EXPECT_THAT(Detail(), HasSubstr("cannot be kept"));
+    EXPECT_EQ(Stored().usage.model_calls, 1);
+  }
+}
+
 TEST_F(WorkflowTest, MistakesAreToldAndCanBeRepaired) {
   Script({Chat(
       "",
@@ -473,6 +488,71 @@ TEST_F(WorkflowTest, WhereverItsTranscriptEndsASessionGoesOn) {
     store_.emplace(*store::Store::Open(folder_ + "/results.sqlite"));
     ASSERT_TRUE(store_->AddCampaign({"c", "2026-04-22T00:00:00.000Z", false, Json::MakeObject()}));
   }
+}
+
+TEST_F(WorkflowTest, TheTimeBeforeAnInterruptionCounts) {
+  Script({Chat("ITERATIVE", {Write("speed=2"), Submit(false), Write("speed=4"), Submit(true)})});
+  budget_ = {.wall_seconds = 100};
+  judge_.before_answer = [this] { stop_.request_stop(); };
+  ASSERT_FALSE(Run("iterative"));
+  stop_ = {};
+  judge_.before_answer = nullptr;
+  // As if it had been judging for 99 s when it was killed, a day ago.
+  const std::string path = folder_ + "/" + Stored().transcript;
+  Json::Array records = ReadTranscript(path)->records;
+  std::ofstream file(path, std::ios::trunc);
+  for (Json& record : records) {
+    if (*record.Find("kind") == Json("stop")) break;
+    record.Set("at", "2026-01-01T00:00:00.000Z");
+    file << record.Dump() << "\n";
+  }
+  file << Json::Of(
+              {{"seq", records.size() - 1}, {"at", "2026-01-01T00:01:39.000Z"}, {"kind", "alive"}})
+              .Dump()
+       << "\n";
+  file.close();
+  const auto outcome = Run("iterative", true);
+  ASSERT_TRUE(outcome) << outcome.error().ToString();
+  EXPECT_GE(Stored().usage.wall_seconds, 99);
+  EXPECT_LT(Stored().usage.wall_seconds, 110);
+}
+
+TEST_F(WorkflowTest, AttemptsAreNotDroppedBecauseTheTranscriptIsMissing) {
+  Script({Chat("ITERATIVE", {Write("speed=2"), Submit(false), Write("speed=3"), Submit(true)})});
+  judge_.before_answer = [this] {
+    if (judge_.depths.size() == 2) stop_.request_stop();
+  };
+  ASSERT_FALSE(Run("iterative"));
+  stop_ = {};
+  const std::string path = folder_ + "/" + Stored().transcript;
+  fs::rename(path, path + ".away");
+  const auto outcome = Run("iterative", true);
+  ASSERT_FALSE(outcome);
+  EXPECT_THAT(outcome.error().message, HasSubstr("is missing, but the session has 1 attempts"));
+  EXPECT_EQ(store_->Attempts(Stored().id)->size(), 1U);
+  fs::rename(path + ".away", path);
+  judge_.before_answer = nullptr;
+  const auto again = Run("iterative", true);
+  ASSERT_TRUE(again) << again.error().ToString();
+  EXPECT_EQ(store_->Attempts(again->id)->size(), 2U);
+}
+
+// A damaged transcript is refused and left as it is; the session stays interrupted.
+TEST_F(WorkflowTest, ADamagedTranscriptDoesNotGoOn) {
+  Script({Chat("ITERATIVE", {Write("speed=2"), Submit(true)})});
+  judge_.before_answer = [this] { stop_.request_stop(); };
+  ASSERT_FALSE(Run("iterative"));
+  stop_ = {};
+  judge_.before_answer = nullptr;
+  std::string text = Transcript();
+  text.insert(text.find('\n') + 1, "garbage\n");
+  std::ofstream(folder_ + "/" + Stored().transcript, std::ios::trunc) << text;
+  const auto outcome = Run("iterative", true);
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(outcome.error().message, HasSubstr(".jsonl:2'"));
+  EXPECT_EQ(Transcript(), text);
+  EXPECT_EQ(Stored().stop, StopReason::kInterrupted);
 }
 
 TEST_F(WorkflowTest, AChangedSessionDoesNotGoOn) {

@@ -56,7 +56,7 @@ class RemoteAgent : public agent::Agent, public ToolSession {
       : identity_(std::move(identity)), idle_limit_(idle_limit) {}
 
   data::Json Identity() const override { return identity_; }
-  agent::Resuming resuming() const override { return agent::Resuming::kNo; }
+  agent::Resuming resuming() const override { return agent::Resuming::kNext; }
   Result<agent::AgentEnd> Run(const std::string& prompt, agent::Toolbox& toolbox) override;
 
   // Waits for Run to begin.

@@ -64,7 +64,7 @@ struct HttpServerOptions {
   std::chrono::milliseconds head_timeout{10000};
   // Called with the headers alone, before anything of the body is read. False: it has answered, and
   // the connection ends. None: every request is let in.
-  std::function<bool(const Incoming&, Reply&)> gate;
+  std::function<bool(const Incoming&, Reply&)> gate = nullptr;
   // Written to an open stream that has been silent for so long; empty: nothing.
   std::string heartbeat = ": keep-alive\n\n";
   std::chrono::seconds heartbeat_interval{10};
