@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every source, baseline and ladder step for the CPU builds and does what the reference does:
 // compressors give the reference's bytes and values, primitives the results of code written here
-// from the contract.
+// from the contract. Those for CUDA do the same, their kernels run by the host (testing/cuda_on_host.h).
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -42,6 +42,13 @@ class Library {
         "-fvisibility=hidden -Wall "
         "-Wextra -Werror -Wl,-z,defs -I{}/tasks/contract {}/*.cpp -o {}",
         march, kRoot, directory, library);
+    if (fs::exists(directory + "/candidate.cu")) {
+      command = fmt::format(
+          "python3 {0}/tasks/testing/cuda_on_host.py {1} {2} && g++ -std=c++20 -O2 -w -ffp-contract=off "
+          "-fno-strict-aliasing -fno-gnu-unique -fPIC -shared -fvisibility=hidden -Wl,-z,defs "
+          "-include {0}/tasks/testing/cuda_on_host.h -I{0}/tasks/contract -I{2} $(find {2} -name '*.cpp') -o {3}",
+          kRoot, directory, folder, library);
+    }
     if (std::system(command.c_str()) == 0) handle_ = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
     fs::remove_all(folder);
   }
@@ -140,14 +147,16 @@ struct Candidate {
   BackwardFn* backward;
 };
 
-std::vector<std::string> CandidateFolders(const std::string& task_name) {
+std::vector<std::string> CandidateFolders(const std::string& task_name,
+                                          task::Target target = task::Target::kCpu) {
   task::Task task = *task::LoadTask(kRoot, task_name);
-  task::TargetInfo info = task.targets[task::Target::kCpu];
+  task::TargetInfo info = task.targets[target];
   std::vector<std::string> folders = info.ladder;
   if (!info.baseline.empty() && std::ranges::find(folders, info.baseline) == folders.end()) {
     folders.push_back(info.baseline);
   }
-  folders.push_back(task.folder + "/source/cpu");
+  const std::string source = task.folder + (target == task::Target::kCpu ? "/source/cpu" : "/source/cuda");
+  if (target == task::Target::kCpu || fs::exists(source)) folders.push_back(source);
   return folders;
 }
 
@@ -273,6 +282,14 @@ const Codec kSzx = {{SZARENA_MODE_RANDOM_ACCESS, SZARENA_MODE_SEQUENTIAL},
                                                          SzxParams(bound, mode)) +
                              4096;
                     }};
+// Kernels may count on the room that the judge gives (docs/contracts/cuda.md).
+const Codec kSzxOnDevice = [] {
+  Codec codec = kSzx;
+  codec.capacity = [](const field::Field& f, double bound, uint32_t mode) {
+    return *codec::szx::RoomySize(f.size(), CodecType(f.dtype()), SzxParams(bound, mode)) + 4096;
+  };
+  return codec;
+}();
 
 void CheckCompressor(const std::string& folder, const Codec& codec,
                      const std::string& march = "native") {
@@ -352,6 +369,14 @@ TEST(SzxCandidates, RefuseDamage) {
   for (const auto& folder : CandidateFolders("szx")) CheckDamage(folder, kSzx);
 }
 
+// Kernels on the host.
+TEST(CudaCandidates, SzpGivesTheReferencesBytes) {
+  for (const auto& folder : CandidateFolders("szp", task::Target::kCuda)) CheckCompressor(folder, kSzp);
+}
+TEST(CudaCandidates, SzxGivesTheReferencesBytes) {
+  for (const auto& folder : CandidateFolders("szx", task::Target::kCuda)) CheckCompressor(folder, kSzxOnDevice);
+}
+
 // ------------------------------------------------------------------ primitives
 
 template <typename T>
@@ -382,6 +407,8 @@ void CheckPrimitive(const std::string& name, const szarena_problem& problem, con
   std::vector<std::pair<std::string, std::string>> builds;
   for (const std::string& folder : CandidateFolders(name)) builds.emplace_back(folder, "native");
   builds.emplace_back(builds.front().first, "haswell");
+  for (const std::string& folder : CandidateFolders(name, task::Target::kCuda))
+    builds.emplace_back(folder, "native");
   for (const auto& [folder, march] : builds) {
     const Candidate& candidate = Candidate::Of(folder, false, march);
     ASSERT_TRUE(candidate.library.ok() && candidate.workspace && candidate.forward) << folder;
