@@ -11,6 +11,8 @@ PTX = [
     ("mbarrier.init", "emulated::HandoverInit({0}, {1});"),
     ("mbarrier.arrive", "emulated::HandoverArrive({0});"),
     ("mbarrier.try_wait.parity", "{0} = emulated::HandoverTry({1}, {2});"),
+    ("ld.acquire.gpu.global.u32", "{0} = *({1});"),
+    ("st.release.gpu.global.u32", "*({0}) = {1};"),
     ("ld.relaxed.gpu.global.u64", "{0} = *({1});"),
     ("st.relaxed.gpu.global.u64", "*({0}) = {1};"),
     ("cp.async.cg.shared.global", "memcpy(emulated::At<void*>({0}), {1}, 16);"),
