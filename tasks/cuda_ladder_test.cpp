@@ -28,7 +28,7 @@
 #include "szp/ladder/cuda/08-resident/format.h"
 #undef szarena
 #define szarena szarena_szx_step
-#include "szx/ladder/cuda/07-resident/sequential.h"
+#include "szx/ladder/cuda/08-resident/sequential.h"
 #undef szarena
 
 namespace szarena {
@@ -52,17 +52,20 @@ task::TargetInfo CudaOf(const std::string& name) {
   return loaded->targets[task::Target::kCuda];
 }
 
-TEST(CudaLadders, HaveSixStepsWithIdeasAndEndAtTheBaseline) {
+TEST(CudaLadders, HaveSixStepsWithIdeasAndOneRegressionAndEndAtTheBaseline) {
   for (const char* name : {"szp", "szx"}) {
     const task::TargetInfo info = CudaOf(name);
     EXPECT_GE(info.ladder.size(), 6u);
     ASSERT_FALSE(info.ladder.empty());
     EXPECT_EQ(info.baseline, info.ladder.back());
+    int regressions = 0;
     for (const std::string& step : info.ladder) {
       const auto loaded = task::LoadLadderStep(step);
       ASSERT_TRUE(loaded) << loaded.error().ToString();
       EXPECT_FALSE(loaded->idea.empty());
+      regressions += loaded->regression ? 1 : 0;
     }
+    EXPECT_EQ(regressions, 1) << name;
   }
 }
 
@@ -96,6 +99,8 @@ TEST(CudaLadders, HeadersThatStepsShareAreEqual) {
     EXPECT_GE(compared, 5u) << name;
   }
   EXPECT_EQ(seen, new_in);
+  EXPECT_EQ(TextOf(kTasks + "szx/ladder/cuda/07-chain/prefix.cuh"),
+            TextOf(kTasks + "szp/ladder/cuda/05-chain/prefix.cuh"));
 }
 
 TEST(CudaPrimitives, ShareOneLookBack) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SZx, step 7: the kernels of the CUDA codec behind the contract's functions. codec/ is copied from the codec by
+// SZx, step 8: the kernels of the CUDA codec behind the contract's functions. codec/ is copied from the codec by
 // tools/cuda_steps; start reading at codec/tile_walk.cuh.
 #include <cuda_runtime.h>
 
