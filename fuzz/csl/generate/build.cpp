@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "code_gen.h"
 
 namespace szarena::csl_fuzz {
@@ -47,6 +49,16 @@ int Resources::LocalId() {
 int Resources::ControlId() { return Take(control_); }
 int Resources::InputQueue() { return Take(in_); }
 int Resources::OutputQueue() { return Take(out_); }
+int Resources::QueuePair() {
+  std::vector<int> both;
+  for (const int q : in_) {
+    if (std::find(out_.begin(), out_.end(), q) != out_.end()) both.push_back(q);
+  }
+  const int q = Take(both);
+  std::erase(in_, q);
+  std::erase(out_, q);
+  return q;
+}
 int Resources::Dsr(int file) { return Take(dsr_[file]); }
 int Resources::Xdsr() { return Take(xdsr_); }
 
@@ -86,17 +98,21 @@ namespace {
 using Part = std::string (*)(Build&, const std::string&);
 constexpr Part kParts[] = {ComputePart, VectorPart,  StreamPart,   StreamPart,  TaskPart,
                            FifoPart,    SwitchPart,  ComptimePart, LibraryPart, EndPart,
-                           ChainPart,   TrafficPart, TrafficPart,  ChangePart};
+                           ChainPart,   TrafficPart, TrafficPart,  ChangePart,  CollectivePart};
 
 // The modules of the parts; true where one of them asks which PE it is on.
 bool AddParts(Build& b, std::string& imports, std::string& stages) {
   const int parts = b.c.Between(1, 4);
-  std::vector<std::string> texts;
+  std::vector<std::string> texts, given;
   bool by_place = false;
   for (int i = 0; i < parts; ++i) {
     const std::string prefix = fmt::format("p{}_", i);
+    const size_t params = b.part_params.size();
     std::string text = kParts[b.c.Below(std::size(kParts))](b, prefix);
     if (text.empty()) text = ComputePart(b, prefix);
+    std::string& more = given.emplace_back();
+    for (size_t k = params; k < b.part_params.size(); ++k)
+      more += fmt::format(".{0} = {0}, ", b.part_params[k].first);
     by_place = by_place || text.find("(x ==") != std::string::npos;
     texts.push_back(std::move(text));
   }
@@ -106,8 +122,8 @@ bool AddParts(Build& b, std::string& imports, std::string& stages) {
         {file, (by_place ? "param x: u16;\nparam y: u16;\n" : "") +
                    ("param next_id: local_task_id;\n" + texts[static_cast<size_t>(i)])});
     imports +=
-        fmt::format("const part{0} = @import_module(\"{1}\", .{{ {2}.next_id = next_id }});\n", i,
-                    file, by_place ? ".x = x, .y = y, " : "");
+        fmt::format("const part{0} = @import_module(\"{1}\", .{{ {2}{3}.next_id = next_id }});\n",
+                    i, file, by_place ? ".x = x, .y = y, " : "", given[static_cast<size_t>(i)]);
     stages += fmt::format("    {} => part{}.start(),\n", i + 1, i);
   }
   return by_place;
@@ -123,6 +139,7 @@ std::string LayoutFile(const Build& b, const std::string& params) {
         "}});\n",
         program.width, program.height, b.memcpy_params);
   }
+  text += b.layout_head;
   text += fmt::format(
       "layout {{\n  @set_rectangle({0}, {1});\n  for (@range(u16, {0})) |x| {{\n    for "
       "(@range(u16, {1})) |y| {{\n",
@@ -142,13 +159,17 @@ Program Generate(Choices& c) {
   program.memcpy = c.Chance(35);
   program.width = c.Between(1, 4);
   program.height = c.Between(1, 3);
-  Build b{c, program, Resources(c, program.wse3, program.memcpy), "", "", "", "", 0};
+  Build b{c, program, Resources(c, program.wse3, program.memcpy)};
   const int next = b.take.LocalId();
 
   std::string imports, stages, params, root;
   if (AddParts(b, imports, stages)) {
     root += "param x: u16;\nparam y: u16;\n";
     params += ".x = x, .y = y, ";
+  }
+  for (const auto& [name, value] : b.part_params) {
+    root += fmt::format("param {}: comptime_struct;\n", name);
+    params += fmt::format(".{} = {}, ", name, value);
   }
   if (c.Chance(30)) {
     // A param from the command line, through the layout, to a variable.

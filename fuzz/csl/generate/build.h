@@ -22,6 +22,7 @@ class Resources {
   int ControlId();
   int InputQueue();
   int OutputQueue();
+  int QueuePair();    // an input and an output queue of one number
   int Dsr(int file);  // 0 dest, 1 src0, 2 src1
   int Xdsr();
 
@@ -36,10 +37,14 @@ struct Build {
   Choices& c;
   Program& program;
   Resources take;
-  std::string layout;   // statements of the layout block
-  std::string exports;  // statements of the root's comptime block
-  std::string globals;  // declarations of the root
-  std::string memcpy_params;
+  std::string layout = {};       // statements of the layout block
+  std::string layout_head = {};  // declarations before it
+  // Further params of the PE file and of the part, with their values in the layout; added while a
+  // part is made, which declares them.
+  std::vector<std::pair<std::string, std::string>> part_params = {};
+  std::string exports = {};  // statements of the root's comptime block
+  std::string globals = {};  // declarations of the root
+  std::string memcpy_params = {};
   int rotating_pairs = 0;  // of @bind_rotating_tasks, two at most
 
   int width() const { return program.width; }
@@ -66,6 +71,7 @@ std::string EndPart(Build& b, const std::string& p);
 std::string ChainPart(Build& b, const std::string& p);
 std::string TrafficPart(Build& b, const std::string& p);
 std::string ChangePart(Build& b, const std::string& p);
+std::string CollectivePart(Build& b, const std::string& p);
 // Adds host commands, exports and root code.
 void HostPart(Build& b);
 
