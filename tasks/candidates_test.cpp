@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every source, baseline and ladder step for the CPU builds and does what the reference does:
 // compressors give the reference's bytes and values, primitives the results of code written here
-// from the contract. Those for CUDA do the same, their kernels run by the host (testing/cuda_on_host.h).
+// from the contract. Those for CUDA do the same, their kernels run by the host
+// (testing/cuda_on_host.h).
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -44,9 +45,11 @@ class Library {
         march, kRoot, directory, library);
     if (fs::exists(directory + "/candidate.cu")) {
       command = fmt::format(
-          "python3 {0}/tasks/testing/cuda_on_host.py {1} {2} && g++ -std=c++20 -O2 -w -ffp-contract=off "
+          "python3 {0}/tasks/testing/cuda_on_host.py {1} {2} && g++ -std=c++20 -O2 -w "
+          "-ffp-contract=off "
           "-fno-strict-aliasing -fno-gnu-unique -fPIC -shared -fvisibility=hidden -Wl,-z,defs "
-          "-include {0}/tasks/testing/cuda_on_host.h -I{0}/tasks/contract -I{2} $(find {2} -name '*.cpp') -o {3}",
+          "-include {0}/tasks/testing/cuda_on_host.h -I{0}/tasks/contract -I{2} $(find {2} -name "
+          "'*.cpp') -o {3}",
           kRoot, directory, folder, library);
     }
     if (std::system(command.c_str()) == 0) handle_ = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -155,7 +158,8 @@ std::vector<std::string> CandidateFolders(const std::string& task_name,
   if (!info.baseline.empty() && std::ranges::find(folders, info.baseline) == folders.end()) {
     folders.push_back(info.baseline);
   }
-  const std::string source = task.folder + (target == task::Target::kCpu ? "/source/cpu" : "/source/cuda");
+  const std::string source =
+      task.folder + (target == task::Target::kCpu ? "/source/cpu" : "/source/cuda");
   if (target == task::Target::kCpu || fs::exists(source)) folders.push_back(source);
   return folders;
 }
@@ -371,10 +375,12 @@ TEST(SzxCandidates, RefuseDamage) {
 
 // Kernels on the host.
 TEST(CudaCandidates, SzpGivesTheReferencesBytes) {
-  for (const auto& folder : CandidateFolders("szp", task::Target::kCuda)) CheckCompressor(folder, kSzp);
+  for (const auto& folder : CandidateFolders("szp", task::Target::kCuda))
+    CheckCompressor(folder, kSzp);
 }
 TEST(CudaCandidates, SzxGivesTheReferencesBytes) {
-  for (const auto& folder : CandidateFolders("szx", task::Target::kCuda)) CheckCompressor(folder, kSzxOnDevice);
+  for (const auto& folder : CandidateFolders("szx", task::Target::kCuda))
+    CheckCompressor(folder, kSzxOnDevice);
 }
 
 // ------------------------------------------------------------------ primitives

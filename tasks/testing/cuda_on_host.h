@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA on the host, for tests: what the kernels and host code of the candidates use of it, so that they are compiled by the
-// host's compiler and run where there is no GPU. A thread is a fiber; those of a block take turns, one at a time, and blocks
-// run one after another in the order of their numbers. So results are tested, and not speed, races or memory models.
-// cuda_on_host.py makes C++ of launches and of the few PTX statements in use.
+// CUDA on the host, for tests: what the kernels and host code of the candidates use of it, so that
+// they are compiled by the host's compiler and run where there is no GPU. A thread is a fiber;
+// those of a block take turns, one at a time, and blocks run one after another in the order of
+// their numbers. So results are tested, and not speed, races or memory models. cuda_on_host.py
+// makes C++ of launches and of the few PTX statements in use.
 #pragma once
 
 #include <algorithm>
@@ -32,16 +33,28 @@
 #define __align__(n) alignas(n)
 #define __launch_bounds__(...)
 
-struct uint3 { unsigned x, y, z; };
+struct uint3 {
+  unsigned x, y, z;
+};
 struct dim3 {
   unsigned x, y, z;
   dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
 };
-struct alignas(8) uint2 { unsigned x, y; };
-struct alignas(16) uint4 { unsigned x, y, z, w; };
-struct alignas(16) int4 { int x, y, z, w; };
-struct alignas(16) float4 { float x, y, z, w; };
-struct alignas(16) double2 { double x, y; };
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+struct alignas(16) int4 {
+  int x, y, z, w;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct alignas(16) double2 {
+  double x, y;
+};
 inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 
 inline uint3 threadIdx, blockIdx;
@@ -81,7 +94,8 @@ namespace emulated {
 constexpr size_t kStackBytes = 256 << 10;
 constexpr unsigned kMostThreads = 1024;
 
-// Lanes that have to meet: the lanes of a warp at a collective operation, the threads of a block at a barrier.
+// Lanes that have to meet: the lanes of a warp at a collective operation, the threads of a block at
+// a barrier.
 struct Meeting {
   uint64_t values[32] = {};
   uint64_t result[32] = {};
@@ -156,10 +170,11 @@ inline void Main() {
 }
 
 // `kernel` is called once by every thread.
-inline void Launch(std::function<void()> kernel, dim3 grid, dim3 block, size_t shared_bytes = 0, void* = nullptr) {
+inline void Launch(std::function<void()> kernel, dim3 grid, dim3 block, size_t shared_bytes = 0,
+                   void* = nullptr) {
   Machine& host = Host();
-  if (grid.x == 0 || block.x == 0 || block.x > kMostThreads || grid.y * grid.z * block.y * block.z != 1 ||
-      shared_bytes > sizeof dynamic_shared) {
+  if (grid.x == 0 || block.x == 0 || block.x > kMostThreads ||
+      grid.y * grid.z * block.y * block.z != 1 || shared_bytes > sizeof dynamic_shared) {
     Die("a launch that no device takes");
   }
   host.kernel = std::move(kernel);
@@ -176,7 +191,8 @@ inline void Launch(std::function<void()> kernel, dim3 grid, dim3 block, size_t s
         host.warps[t / 32] = {};
         host.alive[t / 32] = block.x - t >= 32 ? ~0u : (1u << (block.x - t)) - 1;
       }
-      // Six registers and the address to return to; a function starts with its stack 8 off a multiple of 16.
+      // Six registers and the address to return to; a function starts with its stack 8 off a
+      // multiple of 16.
       char* top = host.stacks.data() + kStackBytes * (t + 1);
       top -= reinterpret_cast<uintptr_t>(top) % 16 + 8;
       void** frame = reinterpret_cast<void**>(top) - 7;
@@ -190,7 +206,8 @@ inline void Launch(std::function<void()> kernel, dim3 grid, dim3 block, size_t s
   }
 }
 
-// Gives `value`, returns when all lanes of `mask` that still run have given theirs; `read` then sees them.
+// Gives `value`, returns when all lanes of `mask` that still run have given theirs; `read` then
+// sees them.
 template <class Read>
 inline __attribute__((noinline)) auto Meet(uint32_t mask, uint64_t value, Site site, Read read) {
   Machine& host = Host();
@@ -251,7 +268,10 @@ uint32_t Reduce(uint32_t mask, uint32_t value, Site site, Join join) {
     uint32_t result = 0;
     bool first = true;
     for (unsigned k = 0; k < 32; ++k) {
-      if ((there & mask) >> k & 1) result = first ? static_cast<uint32_t>(all[k]) : join(result, static_cast<uint32_t>(all[k])), first = false;
+      if ((there & mask) >> k & 1)
+        result =
+            first ? static_cast<uint32_t>(all[k]) : join(result, static_cast<uint32_t>(all[k])),
+        first = false;
     }
     return result;
   });
@@ -259,7 +279,8 @@ uint32_t Reduce(uint32_t mask, uint32_t value, Site site, Join join) {
 inline uint32_t Ballot(uint32_t mask, bool value, Site site) {
   return Meet(mask, value, site, [&](const uint64_t* all, uint32_t there) {
     uint32_t bits = 0;
-    for (unsigned k = 0; k < 32; ++k) bits |= ((there & mask) >> k & 1) != 0 && all[k] != 0 ? 1u << k : 0;
+    for (unsigned k = 0; k < 32; ++k)
+      bits |= ((there & mask) >> k & 1) != 0 && all[k] != 0 ? 1u << k : 0;
     return bits;
   });
 }
@@ -281,17 +302,22 @@ inline __attribute__((noinline)) void Barrier() {
 
 // Shared memory by 32-bit addresses. Place 0 is never used.
 inline uint32_t AddressOf(const void* p) {
-  return static_cast<uint32_t>(reinterpret_cast<intptr_t>(p) - reinterpret_cast<intptr_t>(dynamic_shared) + (intptr_t{1} << 30));
+  return static_cast<uint32_t>(reinterpret_cast<intptr_t>(p) -
+                               reinterpret_cast<intptr_t>(dynamic_shared) + (intptr_t{1} << 30));
 }
 template <class T>
 T* At(uint32_t address) {
-  return reinterpret_cast<T*>(reinterpret_cast<intptr_t>(dynamic_shared) - (intptr_t{1} << 30) + static_cast<intptr_t>(address));
+  return reinterpret_cast<T*>(reinterpret_cast<intptr_t>(dynamic_shared) - (intptr_t{1} << 30) +
+                              static_cast<intptr_t>(address));
 }
 inline uint32_t Load32(uint32_t address) { return *At<uint32_t>(address); }
 inline void Store32(uint32_t address, uint32_t value) { *At<uint32_t>(address) = value; }
 
 // A hardware barrier: expected and pending arrivals, and how many phases are over.
-struct HandoverState { uint16_t expected, pending; uint32_t phases; };
+struct HandoverState {
+  uint16_t expected, pending;
+  uint32_t phases;
+};
 inline void HandoverInit(uint32_t at, uint32_t arrivals) {
   *At<HandoverState>(at) = {static_cast<uint16_t>(arrivals), static_cast<uint16_t>(arrivals), 0};
 }
@@ -309,33 +335,91 @@ inline uint32_t HandoverTry(uint32_t at, uint32_t parity) {
 }  // namespace emulated
 
 // `at`: lanes of a warp must meet at the same place of the text.
-template <class T> T __shfl_sync(uint32_t mask, T value, int from, emulated::Site at = emulated::Site::current()) { return emulated::Shuffle(mask, value, from & 31, at); }
-template <class T> T __shfl_up_sync(uint32_t mask, T value, unsigned by, emulated::Site at = emulated::Site::current()) { return emulated::Shuffle(mask, value, static_cast<int>(threadIdx.x % 32) - static_cast<int>(by), at); }
-template <class T> T __shfl_down_sync(uint32_t mask, T value, unsigned by, emulated::Site at = emulated::Site::current()) { return emulated::Shuffle(mask, value, static_cast<int>(threadIdx.x % 32 + by), at); }
-template <class T> T __shfl_xor_sync(uint32_t mask, T value, int by, emulated::Site at = emulated::Site::current()) { return emulated::Shuffle(mask, value, static_cast<int>(threadIdx.x % 32) ^ by, at); }
-inline uint32_t __ballot_sync(uint32_t mask, bool value, emulated::Site at = emulated::Site::current()) { return emulated::Ballot(mask, value, at); }
-inline int __any_sync(uint32_t mask, bool value, emulated::Site at = emulated::Site::current()) { return emulated::Ballot(mask, value, at) != 0; }
-inline int __all_sync(uint32_t mask, bool value, emulated::Site at = emulated::Site::current()) { return emulated::Ballot(mask, !value, at) == 0; }
-inline uint32_t __reduce_or_sync(uint32_t mask, uint32_t value, emulated::Site at = emulated::Site::current()) { return emulated::Reduce(mask, value, at, [](uint32_t a, uint32_t b) { return a | b; }); }
-inline uint32_t __reduce_add_sync(uint32_t mask, uint32_t value, emulated::Site at = emulated::Site::current()) { return emulated::Reduce(mask, value, at, [](uint32_t a, uint32_t b) { return a + b; }); }
-inline uint32_t __reduce_max_sync(uint32_t mask, uint32_t value, emulated::Site at = emulated::Site::current()) { return emulated::Reduce(mask, value, at, [](uint32_t a, uint32_t b) { return std::max(a, b); }); }
-inline void __syncwarp(uint32_t mask = 0xffffffffu, emulated::Site at = emulated::Site::current()) { emulated::Ballot(mask, true, at); }
+template <class T>
+T __shfl_sync(uint32_t mask, T value, int from, emulated::Site at = emulated::Site::current()) {
+  return emulated::Shuffle(mask, value, from & 31, at);
+}
+template <class T>
+T __shfl_up_sync(uint32_t mask, T value, unsigned by,
+                 emulated::Site at = emulated::Site::current()) {
+  return emulated::Shuffle(mask, value, static_cast<int>(threadIdx.x % 32) - static_cast<int>(by),
+                           at);
+}
+template <class T>
+T __shfl_down_sync(uint32_t mask, T value, unsigned by,
+                   emulated::Site at = emulated::Site::current()) {
+  return emulated::Shuffle(mask, value, static_cast<int>(threadIdx.x % 32 + by), at);
+}
+template <class T>
+T __shfl_xor_sync(uint32_t mask, T value, int by, emulated::Site at = emulated::Site::current()) {
+  return emulated::Shuffle(mask, value, static_cast<int>(threadIdx.x % 32) ^ by, at);
+}
+inline uint32_t __ballot_sync(uint32_t mask, bool value,
+                              emulated::Site at = emulated::Site::current()) {
+  return emulated::Ballot(mask, value, at);
+}
+inline int __any_sync(uint32_t mask, bool value, emulated::Site at = emulated::Site::current()) {
+  return emulated::Ballot(mask, value, at) != 0;
+}
+inline int __all_sync(uint32_t mask, bool value, emulated::Site at = emulated::Site::current()) {
+  return emulated::Ballot(mask, !value, at) == 0;
+}
+inline uint32_t __reduce_or_sync(uint32_t mask, uint32_t value,
+                                 emulated::Site at = emulated::Site::current()) {
+  return emulated::Reduce(mask, value, at, [](uint32_t a, uint32_t b) { return a | b; });
+}
+inline uint32_t __reduce_add_sync(uint32_t mask, uint32_t value,
+                                  emulated::Site at = emulated::Site::current()) {
+  return emulated::Reduce(mask, value, at, [](uint32_t a, uint32_t b) { return a + b; });
+}
+inline uint32_t __reduce_max_sync(uint32_t mask, uint32_t value,
+                                  emulated::Site at = emulated::Site::current()) {
+  return emulated::Reduce(mask, value, at, [](uint32_t a, uint32_t b) { return std::max(a, b); });
+}
+inline void __syncwarp(uint32_t mask = 0xffffffffu, emulated::Site at = emulated::Site::current()) {
+  emulated::Ballot(mask, true, at);
+}
 inline void __syncthreads() { emulated::Barrier(); }
 inline void __threadfence() {}
 inline void __threadfence_block() {}
 inline void __nanosleep(unsigned) { emulated::Yield(); }
 
-template <class T, class U> T atomicAdd(T* at, U value) { emulated::Host().idle = 0; return std::exchange(*at, static_cast<T>(*at + static_cast<T>(value))); }
-template <class T, class U> T atomicOr(T* at, U value) { return std::exchange(*at, static_cast<T>(*at | static_cast<T>(value))); }
-template <class T, class U> T atomicMax(T* at, U value) { return std::exchange(*at, std::max(*at, static_cast<T>(value))); }
-template <class T, class U> T atomicExch(T* at, U value) { emulated::Host().idle = 0; return std::exchange(*at, static_cast<T>(value)); }
+template <class T, class U>
+T atomicAdd(T* at, U value) {
+  emulated::Host().idle = 0;
+  return std::exchange(*at, static_cast<T>(*at + static_cast<T>(value)));
+}
+template <class T, class U>
+T atomicOr(T* at, U value) {
+  return std::exchange(*at, static_cast<T>(*at | static_cast<T>(value)));
+}
+template <class T, class U>
+T atomicMax(T* at, U value) {
+  return std::exchange(*at, std::max(*at, static_cast<T>(value)));
+}
+template <class T, class U>
+T atomicExch(T* at, U value) {
+  emulated::Host().idle = 0;
+  return std::exchange(*at, static_cast<T>(value));
+}
 
-template <class T> T __ldg(const T* at) { return *at; }
-template <class T> T __ldcs(const T* at) { return *at; }
-template <class T> void __stcs(T* at, T value) { *at = value; }
+template <class T>
+T __ldg(const T* at) {
+  return *at;
+}
+template <class T>
+T __ldcs(const T* at) {
+  return *at;
+}
+template <class T>
+void __stcs(T* at, T value) {
+  *at = value;
+}
 
 inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x)); }
-inline int __clzll(long long x) { return x == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(x)); }
+inline int __clzll(long long x) {
+  return x == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(x));
+}
 inline int __ffs(int x) { return __builtin_ffs(x); }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline unsigned __brev(unsigned x) {
@@ -371,10 +455,13 @@ inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
 inline long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
 inline double __longlong_as_double(long long x) { return std::bit_cast<double>(x); }
 inline double __hiloint2double(int high, int low) {
-  return std::bit_cast<double>(static_cast<uint64_t>(static_cast<unsigned>(high)) << 32 | static_cast<unsigned>(low));
+  return std::bit_cast<double>(static_cast<uint64_t>(static_cast<unsigned>(high)) << 32 |
+                               static_cast<unsigned>(low));
 }
 inline int __double2hiint(double x) { return static_cast<int>(std::bit_cast<uint64_t>(x) >> 32); }
-inline int __double2loint(double x) { return static_cast<int>(static_cast<unsigned>(std::bit_cast<uint64_t>(x))); }
+inline int __double2loint(double x) {
+  return static_cast<int>(static_cast<unsigned>(std::bit_cast<uint64_t>(x)));
+}
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fsub_rn(float a, float b) { return a - b; }
@@ -401,31 +488,62 @@ inline float __double2float_rz(double x) {
 }
 using std::isinf;
 using std::isnan;
-template <class A, class B> auto min(A a, B b) { using T = std::common_type_t<A, B>; return static_cast<T>(b) < static_cast<T>(a) ? static_cast<T>(b) : static_cast<T>(a); }
-template <class A, class B> auto max(A a, B b) { using T = std::common_type_t<A, B>; return static_cast<T>(a) < static_cast<T>(b) ? static_cast<T>(b) : static_cast<T>(a); }
+template <class A, class B>
+auto min(A a, B b) {
+  using T = std::common_type_t<A, B>;
+  return static_cast<T>(b) < static_cast<T>(a) ? static_cast<T>(b) : static_cast<T>(a);
+}
+template <class A, class B>
+auto max(A a, B b) {
+  using T = std::common_type_t<A, B>;
+  return static_cast<T>(a) < static_cast<T>(b) ? static_cast<T>(b) : static_cast<T>(a);
+}
 namespace emulated {
-inline float MinNan(float a, float b) { return std::isnan(a) || std::isnan(b) ? NAN : std::fmin(a, b); }
-inline float MaxNan(float a, float b) { return std::isnan(a) || std::isnan(b) ? NAN : std::fmax(a, b); }
+inline float MinNan(float a, float b) {
+  return std::isnan(a) || std::isnan(b) ? NAN : std::fmin(a, b);
+}
+inline float MaxNan(float a, float b) {
+  return std::isnan(a) || std::isnan(b) ? NAN : std::fmax(a, b);
+}
 }  // namespace emulated
 inline size_t __cvta_generic_to_shared(const void* p) { return emulated::AddressOf(p); }
 
-// The runtime: device memory is the host's, streams are in order because everything is done at once.
+// The runtime: device memory is the host's, streams are in order because everything is done at
+// once.
 struct CUstream_st;
 using cudaStream_t = CUstream_st*;
 enum cudaError_t { cudaSuccess = 0, cudaErrorUnknown = 999 };
-enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
-enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount, cudaDevAttrMaxSharedMemoryPerMultiprocessor, cudaDevAttrMaxSharedMemoryPerBlockOptin };
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost,
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice
+};
+enum cudaDeviceAttr {
+  cudaDevAttrMultiProcessorCount,
+  cudaDevAttrMaxSharedMemoryPerMultiprocessor,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin
+};
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 inline cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
 inline cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
 inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
-  *value = which == cudaDevAttrMultiProcessorCount ? 2 : which == cudaDevAttrMaxSharedMemoryPerMultiprocessor ? 228 << 10 : 227 << 10;
+  *value = which == cudaDevAttrMultiProcessorCount                ? 2
+           : which == cudaDevAttrMaxSharedMemoryPerMultiprocessor ? 228 << 10
+                                                                  : 227 << 10;
   return cudaSuccess;
 }
-template <class Kernel> cudaError_t cudaFuncSetAttribute(Kernel, cudaFuncAttribute, int) { return cudaSuccess; }
-template <class Kernel> cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel, int, size_t) { return *blocks = 2, cudaSuccess; }
-inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind, cudaStream_t = nullptr) {
+template <class Kernel>
+cudaError_t cudaFuncSetAttribute(Kernel, cudaFuncAttribute, int) {
+  return cudaSuccess;
+}
+template <class Kernel>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel, int, size_t) {
+  return *blocks = 2, cudaSuccess;
+}
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind,
+                                   cudaStream_t = nullptr) {
   if (size > 0) memmove(to, from, size);
   return cudaSuccess;
 }
