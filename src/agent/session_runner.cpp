@@ -80,8 +80,12 @@ class SessionLock {
     SZARENA_TRY_VOID(MakeFolder(path.parent_path()));
     SessionLock lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
     if (lock.fd_ < 0) return Fault(path);
-    if (flock(lock.fd_, LOCK_EX | LOCK_NB) == 0) return lock;
-    if (errno != EWOULDBLOCK) return Fault(path);
+    // A process that was killed a moment ago may still be about to end.
+    for (int tries = 0; tries < 20; ++tries) {
+      if (flock(lock.fd_, LOCK_EX | LOCK_NB) == 0) return lock;
+      if (errno != EWOULDBLOCK) return Fault(path);
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
     return Fail(ErrorCode::kInvalidArgument,
                 fmt::format("session '{}' of campaign '{}' is running in another process; wait "
                             "for it or stop it first",
