@@ -71,15 +71,9 @@ bool ClassAnalysis::Serialize(const Value& value, std::vector<uint8_t>& out) {
   if (const std::vector<Value>* elements = value.as_elements()) {
     const TypeInfo& info = types[value.type];
     if (types.IsPacked(value.type)) {
-      uint64_t word = 0;
-      for (size_t i = 0; i < elements->size(); ++i) {
-        if ((*elements)[i].is_undefined()) continue;
-        const std::optional<uint64_t> bits = evaluator_.BitsOf((*elements)[i], Span{});
-        if (!bits) return false;
-        word |= bytecode::ZeroExtend(*bits, types.BitWidth((*elements)[i].type))
-                << types.BitOffset(value.type, i);
-      }
-      for (size_t i = 0; i < size; ++i) out.push_back(static_cast<uint8_t>(word >> (8 * i)));
+      const std::optional<uint64_t> word = evaluator_.BitsOf(value, Span{});
+      if (!word) return false;
+      for (size_t i = 0; i < size; ++i) out.push_back(static_cast<uint8_t>(*word >> (8 * i)));
       return true;
     }
     for (size_t i = 0; i < elements->size(); ++i) {

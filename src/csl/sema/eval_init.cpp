@@ -271,7 +271,7 @@ Operand Evaluator::EvalContainer(const ContainerExpr& node, Span span) {
   if (packing == Packing::kPacked) {
     int bits = 0;
     for (size_t i = 0; i < fields.size(); ++i) {
-      if (!types().IsScalar(fields[i].type)) {
+      if (!types().IsScalar(fields[i].type) && !types().IsPacked(fields[i].type)) {
         return Report(DiagKind::kPackedField, members[i].span, NameOf(fields[i].type));
       }
       const int own = types().BitWidth(fields[i].type);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory at run time: addresses, loads, stores, fields of packed structs, values as register bits.
 #include <algorithm>
+#include <cmath>
 
 #include "csl/emit/class_builder.h"
 #include "csl/sema/dsd_value.h"
@@ -13,18 +14,32 @@ using bytecode::Op;
 using bytecode::Reg;
 using bytecode::ScalarType;
 
+namespace {
+
+// True where every byte of the value in memory is 0.
+bool IsAllZeros(const Value& value) {
+  if (const std::vector<Value>* elements = value.as_elements()) return std::all_of(elements->begin(), elements->end(), IsAllZeros);
+  if (const Int128* number = value.as_int()) return *number == 0;
+  const double* real = value.as_float();
+  return real != nullptr && *real == 0.0 && !std::signbit(*real);
+}
+
+}  // namespace
+
 Operand Evaluator::PathToMemory(const Operand& path, Span span) {
   const std::optional<int64_t> address = AddressOfPath(path.path, span);
   if (!address) return Operand::Error();
   Operand place = Operand::Memory(path.type, AddressBase::kAbsolute, 0, *address, path.is_const);
-  if (!path.path.path.empty()) {
-    PointerValue around = path.path;
-    around.path.pop_back();
+  const std::vector<uint32_t>& steps = path.path.path;
+  if (steps.empty() || NaturalType(path.path) != path.type) return place;
+  PointerValue around = path.path;
+  around.path.clear();
+  for (const uint32_t step : steps) {  // the outermost packed type on the way is the container
     const TypeId outer = NaturalType(around);
-    if (types().IsPacked(outer) && NaturalType(path.path) == path.type) {
-      place.bit_offset = static_cast<uint8_t>(types().BitOffset(outer, path.path.path.back()));
-      place.container_bytes = static_cast<uint8_t>(types().SizeOf(outer));
-    }
+    around.path.push_back(step);
+    if (!types().IsPacked(outer)) continue;
+    place.bit_offset = static_cast<uint8_t>(place.bit_offset + types().BitOffset(outer, step));
+    if (place.container_bytes == 0) place.container_bytes = static_cast<uint8_t>(types().SizeOf(outer));
   }
   return place;
 }
@@ -50,6 +65,35 @@ Operand Evaluator::LoadBits(const Operand& place, Span span) {
   return Operand::Register(place.type, field);
 }
 
+Reg Evaluator::PackedBits(const Operand& value, Span span) {
+  const auto width = static_cast<uint16_t>(types().BitWidth(value.type));
+  if (value.kind == Operand::Kind::kValue) {
+    const std::optional<uint64_t> bits = BitsOf(value.value, span);
+    return fb_->Const(static_cast<int64_t>(bits.value_or(0)));
+  }
+  if (value.kind == Operand::Kind::kPath) return PackedBits(PathToMemory(value, span), span);
+  if (value.kind == Operand::Kind::kParts) {
+    const Reg word = fb_->NewReg();
+    fb_->Emit(Op::kMove, word, fb_->Const(0));
+    for (size_t i = 0; i < value.parts.size(); ++i) {
+      const Operand& part = value.parts[i];
+      const Reg from = types().IsPacked(part.type) ? PackedBits(part, span) : ToReg(part, span);
+      const Reg field = fb_->NewReg();
+      fb_->Emit(Op::kZeroExtend, field, from, static_cast<uint16_t>(types().BitWidth(part.type)));
+      fb_->Emit(bytecode::TypedOp(Op::kShlI8, ScalarType::kU64), field, field, fb_->Const(types().BitOffset(value.type, i)));
+      fb_->Emit(Op::kOr, word, word, field);
+    }
+    return word;
+  }
+  Operand whole = value;
+  if (value.container_bytes != 0) {
+    whole.type = types().Int(width, false);
+    return ToReg(LoadBits(whole, span), span);
+  }
+  whole.type = types().Int(static_cast<uint16_t>(types().SizeOf(value.type) * 8), false);
+  return ToReg(Load(std::move(whole), span), span);
+}
+
 void Evaluator::StoreBits(const Operand& place, const Operand& value, Span span) {
   const TypeId container =
       types().Int(static_cast<uint16_t>(place.container_bytes * 8), false);
@@ -59,13 +103,18 @@ void Evaluator::StoreBits(const Operand& place, const Operand& value, Span span)
   const int width = types().BitWidth(place.type);
   const uint64_t mask = (width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1)
                         << place.bit_offset;
+  if (place.bit_offset == 0 && width == place.container_bytes * 8) {  // the whole container: nothing is kept, nothing read
+    const Reg all = types().IsPacked(place.type) ? PackedBits(value, span) : ToReg(value, span);
+    Store(whole, Operand::Register(container, all), span);
+    return;
+  }
   const Reg word = ToReg(Load(whole, span), span);
   const Reg kept = fb_->NewReg();
   fb_->Emit(Op::kAnd, kept, word, fb_->Const(static_cast<int64_t>(~mask)));
   const Reg field = fb_->NewReg();
   const bytecode::ScalarType wide = bytecode::ScalarType::kU64;
-  fb_->Emit(bytecode::TypedOp(Op::kShlI8, wide), field, ToReg(value, span),
-            fb_->Const(place.bit_offset));
+  const Reg from = types().IsPacked(place.type) ? PackedBits(value, span) : ToReg(value, span);
+  fb_->Emit(bytecode::TypedOp(Op::kShlI8, wide), field, from, fb_->Const(place.bit_offset));
   fb_->Emit(Op::kAnd, field, field, fb_->Const(static_cast<int64_t>(mask)));
   fb_->Emit(Op::kOr, kept, kept, field);
   Store(whole, Operand::Register(container, kept), span);
@@ -158,7 +207,7 @@ Operand Evaluator::LoadPlace(Operand operand, Span span) {
     operand = PathToMemory(operand, span);
   }
   if (operand.kind != Operand::Kind::kMemory || fb_ == nullptr) return operand;
-  if (operand.container_bytes != 0) return LoadBits(operand, span);
+  if (operand.container_bytes != 0) return types().IsScalar(operand.type) ? LoadBits(operand, span) : operand;
   const std::optional<ScalarType> scalar = ScalarTypeOf(operand.type);
   if (!scalar) return operand;
   At(span);
@@ -183,6 +232,15 @@ Operand Evaluator::LoadPlace(Operand operand, Span span) {
 std::optional<uint64_t> Evaluator::BitsOf(const Value& value, Span span) {
   const TypeInfo& info = types()[value.type];
   if (value.is_undefined()) return uint64_t{0};
+  if (const std::vector<Value>* elements = value.as_elements(); elements != nullptr && types().IsPacked(value.type)) {
+    uint64_t word = 0;
+    for (size_t i = 0; i < elements->size(); ++i) {
+      const std::optional<uint64_t> bits = BitsOf((*elements)[i], span);
+      if (!bits) return std::nullopt;
+      word |= bytecode::ZeroExtend(*bits, types().BitWidth((*elements)[i].type)) << types().BitOffset(value.type, i);
+    }
+    return word;
+  }
   if (const Int128* number = value.as_int()) return static_cast<uint64_t>(*number);
   if (const double* number = value.as_float()) {
     if (info.kind != TypeKind::kFloat) {
@@ -231,11 +289,21 @@ Reg Evaluator::ToReg(const Operand& operand, Span span) {
 Operand Evaluator::ToMemory(Operand operand, Span span) {
   switch (operand.kind) {
     case Operand::Kind::kMemory:
+      if (operand.container_bytes != 0 && !types().IsScalar(operand.type)) {  // a packed struct within another: its own bytes
+        Operand place = NewLocalMemory(operand.type);
+        Operand whole = place;
+        whole.type = types().Int(static_cast<uint16_t>(types().SizeOf(operand.type) * 8), false);
+        Store(whole, Operand::Register(whole.type, PackedBits(operand, span)), span);
+        return place;
+      }
+      return operand;
     case Operand::Kind::kError:
     case Operand::Kind::kNoReturn:
       return operand;
-    case Operand::Kind::kPath:
-      return PathToMemory(operand, span);
+    case Operand::Kind::kPath: {
+      Operand place = PathToMemory(operand, span);
+      return place.container_bytes != 0 ? ToMemory(std::move(place), span) : place;
+    }
     case Operand::Kind::kValue: {
       Global* constant = ConstantInMemory(operand.value);
       if (constant == nullptr) return Report(DiagKind::kNotRuntime, span, NameOf(operand.type));
@@ -341,6 +409,11 @@ void Evaluator::Store(const Operand& place, const Operand& value, Span span) {
   }
   const int64_t size = types().SizeOf(place.type);
   if (size == 0) return;
+  if (value.kind == Operand::Kind::kValue && size <= UINT16_MAX && IsAllZeros(value.value)) {
+    // No constant in the PE's memory beside the variable.
+    fb_->EmitWide(Op::kZeroMem, AddressOf(place, span), static_cast<uint32_t>(size));
+    return;
+  }
   const Operand source = ToMemory(value, span);
   if (source.Stops()) return;
   const Reg to = AddressOf(place, span);

@@ -2,6 +2,7 @@
 // Unary and binary operators, short-circuit logic and the cast of @as.
 #include "csl/sema/evaluator.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "csl/sema/number.h"
@@ -388,6 +389,12 @@ Operand Evaluator::Cast(Operand operand, TypeId type, Span span) {
   if (operand.IsValue()) {
     if (operand.value.is_undefined()) return Report(DiagKind::kNotComptime, span, "undefined");
     Value result = CastNumber(types(), operand.value, type);
+    const auto is_result = [&](const EnumElement& element) { return element.value == *result.as_int(); };
+    if (to.kind == TypeKind::kEnum && (*result.as_int() != *operand.value.as_int() || std::ranges::none_of(to.elements, is_result))) {
+      std::string elements;
+      for (const EnumElement& element : to.elements) elements += fmt::format("{}{} = {}", elements.empty() ? "" : ", ", element.name, Int128ToString(element.value));
+      return Report(DiagKind::kEnumValue, span, Int128ToString(*operand.value.as_int()), to.name, elements);
+    }
     if (to.kind == TypeKind::kInt && from.kind == TypeKind::kComptimeInt &&
         *result.as_int() != *operand.value.as_int()) {
       return Report(DiagKind::kIntegerDoesNotFit, span, Int128ToString(*operand.value.as_int()),

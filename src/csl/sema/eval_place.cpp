@@ -222,8 +222,8 @@ Operand Evaluator::FieldOf(Operand base, std::string_view name, Span span, Span 
       return base.parts[*index];
     case Operand::Kind::kMemory:
       if (types().IsPacked(base.type)) {
-        base.bit_offset = static_cast<uint8_t>(types().BitOffset(base.type, *index));
-        base.container_bytes = static_cast<uint8_t>(types().SizeOf(base.type));
+        base.bit_offset = static_cast<uint8_t>(base.bit_offset + types().BitOffset(base.type, *index));
+        if (base.container_bytes == 0) base.container_bytes = static_cast<uint8_t>(types().SizeOf(base.type));
       }
       base.offset += types().FieldOffset(base.type, *index);
       base.type = field_type;

@@ -236,6 +236,8 @@ class Evaluator {
   Condition EmitCondition(ExprId id, bytecode::Label if_false);
   void JumpUnless(const Operand& condition, bytecode::Label if_false, Span span);
   Operand LoadBits(const Operand& place, Span span);
+  // The bits of a packed struct or union, wherever it is, in a register.
+  bytecode::Reg PackedBits(const Operand& value, Span span);
   void StoreBits(const Operand& place, const Operand& value, Span span);
   bool StorePath(const PointerValue& path, Value value, Span span);
   Value* WritablePath(const PointerValue& path, Span span);

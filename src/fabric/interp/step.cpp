@@ -74,7 +74,10 @@ uint32_t ReadOne(Core& core, Pe& pe, OperandState& o, Place place) {
       }
       const QueueEntry& head = pe.comm->in[o.queue].ring.front();
       uint32_t data = head.data;
-      if (o.d.control_transform) data = (data & ~kTransformBits) | (head.control ? kTransformControl : 0u) ^ (head.control ? uint32_t{pe.control_mask} << 16 : 0u);
+      if (o.d.control_transform) {
+        data &= ~kTransformBits;
+        if (head.control) data = (data | kTransformControl) ^ uint32_t{pe.control_mask} << 16;
+      }
       PopInput(core, pe, o.queue);
       if (o.packed) {
         o.half = static_cast<uint16_t>(data >> 16);

@@ -92,19 +92,19 @@ bool Tile::TakeCommand(Pe& pe, uint64_t t) {
                          ? binding->value + uint64_t{binding->target_bytes}
                          : kSramBytes;
     if (!binding->constant) {  // a pointer variable: the array that it points into
-      uint64_t end = kSramBytes;
+      uint64_t array_end = kSramBytes;
       for (const Symbol& symbol : f.program->classes[cls].symbols) {
         if (address >= symbol.address && address < symbol.address + symbol.size)
-          end = symbol.address + symbol.size;
+          array_end = symbol.address + symbol.size;
       }
       if (c.kind == CommandKind::kCopyIn) {
-        limit = end;
-      } else if (address + bytes > end &&
+        limit = array_end;
+      } else if (address + bytes > array_end &&
                  address + bytes <= limit) {  // public programs do this; it harms nobody
         Report(pe, TrapKind::kHostOverread, t, kNoIndex, 0,
                fmt::format(
                    "a copy of {} elements of {} bytes from 0x{:04x} ('{}') reads beyond 0x{:04x}",
-                   c.count, size, address, exported.name, end));
+                   c.count, size, address, exported.name, array_end));
       }
     }
     if (address + bytes > limit) {
