@@ -178,7 +178,7 @@ template <typename A> void Io(A& a, Filter& v) {
 }
 template <typename A> void Io(A& a, ColorRoute& v) {
   All(a, v.color, v.rx, v.tx, v.positions[0], v.positions[1], v.positions[2], v.current_position, v.has_switches, v.ring_mode, v.pop_mode,
-      v.swap_x, v.swap_y, v.teardown, v.filter);
+      v.swap_x, v.swap_y, v.teardown, v.point_to_point, v.filter);
 }
 template <typename A> void Io(A& a, RouterConfig& v) { All(a, v.colors); }
 template <typename A> void Io(A& a, Export& v) {

@@ -12,7 +12,7 @@
 
 namespace szarena::bytecode {
 
-inline constexpr uint32_t kImageVersion = 2;
+inline constexpr uint32_t kImageVersion = 3;
 
 std::vector<uint8_t> ToBytes(const Program& program);
 // Fails with kCorrupt; a program that loads has also passed Verify().

@@ -260,6 +260,7 @@ struct ColorRoute {
   bool swap_x = false;
   bool swap_y = false;
   bool teardown = false;      // in teardown from the start
+  bool point_to_point = false;  // the header of a message says where it goes (docs/csl/machine.md); rx and tx name all directions
   Filter filter = {};
 };
 struct RouterConfig {

@@ -127,6 +127,7 @@ std::optional<bytecode::ColorRoute> ReadColorConfig(Evaluator& eval, int color, 
     filter->Finish();
   }
   route.teardown = reader.Bool("teardown");
+  if (eval.session().files.IsLibrary(eval.ast().source())) route.point_to_point = reader.Bool("point_to_point");  // <message_passing>
   reader.Finish();
   if (eval.session().diags.error_count() != errors) return std::nullopt;
   return route;

@@ -63,6 +63,7 @@ struct ColorState {
   // Where a link leads: the neighbour's state for the colour as received there, filled on first use. Its own thread's only.
   std::array<ColorState*, 4> link = {};
   std::array<uint8_t, 4> link_color = {};
+  std::array<uint8_t, 5> message_out = {};  // point to point: 1 + the direction in which the message from an input goes, 0 between messages
   uint64_t blocked_since = 0;        // first cycle of the present stall; 0: not stalled
   void Apply();                      // rx and tx from position
   // SWITCH_ADV: true where the position changed.
@@ -70,6 +71,10 @@ struct ColorState {
   // Filter for a wavelet on its way to the ramp: does it pass? Counts it.
   bool Pass(uint32_t data, bool control);
 };
+
+// Point to point: the header of a message, its first wavelet.
+constexpr uint32_t MessageColumn(uint32_t header) { return header >> 11 & 0x3ff; }
+constexpr uint32_t MessageRow(uint32_t header) { return header >> 21; }
 
 // Control payloads (docs/csl): 6-bit entry point and eight 3-bit commands.
 enum class SwitchCommand : uint8_t { kNop, kAdvance, kReset, kTeardown };

@@ -134,6 +134,8 @@ struct Tile final : Surroundings {
   // router_step.cpp
   void StepRouter(uint32_t id, uint64_t t);
   bool Link(uint32_t id, uint32_t color, ColorState& s, uint32_t side);
+  // Point to point: the input of `allowed` whose wavelet can move now and the direction that it takes; 5 where none can.
+  std::pair<uint32_t, uint32_t> ChooseMessage(uint32_t id, uint32_t color, ColorState& s, uint32_t allowed, uint32_t used, const QueueEntry* at_ramp, uint64_t t);
   void FeedEdge(uint32_t id, bytecode::Direction side, uint8_t color, uint64_t t);
   // pe_step.cpp
   void StepPe(Pe& pe, uint64_t t);

@@ -97,6 +97,14 @@ bool Tile::Pick(Pe& pe, uint64_t t) {
           if (cls.data_task[id] >= 0) add(RunKind::kData, id, q);
           break;
         }
+        if (const bytecode::ColorRoute* route = fabric->RouteOf(pe.index, head.color); route != nullptr && route->point_to_point) {
+          if (cls.data_task[id] < 0) break;  // for the operation that will read it
+          const bool was_full = queue.ring.size() >= queue.capacity;  // the end of a message: a task does not get it
+          queue.ring.pop();
+          ++pe.count.wavelets_in;
+          if (was_full) WakeRouter(pe, t + 1);
+          continue;
+        }
         if ((pe.control_enabled >> id & 1) == 0) break;
         const uint32_t entry = EntryPoint(head.data);
         if (EntryTask(cls, entry) >= 0) {
