@@ -66,7 +66,7 @@ std::optional<NativeArg> EvalArg(BuiltinCall& call, ExprId id, char letter, Type
   TypeId wanted = letter == 'x' ? last_type : TypeOfLetter(eval, letter);
   if (letter == 'p') {
     if (eval.types().kind(operand.type) != TypeKind::kPointer) {
-      eval.Report(DiagKind::kTypeMismatch, span, "*T", eval.NameOf(operand.type));
+      eval.Report(DiagKind::kTypeMismatch, span, "*T", eval.NameOf(operand.type), "");
       return std::nullopt;
     }
     wanted = operand.type;
@@ -200,7 +200,7 @@ Operand QueueFlush(BuiltinCall& call) {
   const bool is_input = eval.types().IsHandle(queue.type, HandleKind::kInputQueue);
   if (!is_input && !eval.types().IsHandle(queue.type, HandleKind::kOutputQueue)) {
     return eval.Report(DiagKind::kTypeMismatch, eval.SpanOf(call.args[0]),
-                       "input_queue or output_queue", eval.NameOf(queue.type));
+                       "input_queue or output_queue", eval.NameOf(queue.type), "make one with '@get_input_queue(number)' or '@get_output_queue(number)'");
   }
   if (!eval.IsRuntime()) {
     return eval.Report(DiagKind::kBuiltinPlace, call.span, call.entry.name, "in a function or task");

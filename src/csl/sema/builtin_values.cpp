@@ -144,7 +144,7 @@ Operand RangePart(BuiltinCall& call) {
   if (operand.Stops()) return operand;
   const TypeInfo info = eval.types()[operand.type];
   if (info.kind != TypeKind::kRange) {
-    return eval.Report(DiagKind::kTypeMismatch, eval.SpanOf(call.args[0]), "range", info.name);
+    return eval.Report(DiagKind::kTypeMismatch, eval.SpanOf(call.args[0]), "range", info.name, "write '@range(TYPE, stop)'");
   }
   const size_t part = call.entry.name == "range_start" ? 0 : call.entry.name == "range_stop" ? 1 : 2;
   if (operand.kind == Operand::Kind::kParts) return operand.parts[part];

@@ -4,6 +4,7 @@
 
 #include "csl/sema/evaluator.h"
 #include "csl/sema/number.h"
+#include "csl/sema/suggest.h"
 
 namespace szarena::csl {
 
@@ -201,7 +202,7 @@ Operand Evaluator::Coerce(Operand operand, TypeId type, Span span) {
       return Report(DiagKind::kIntegerDoesNotFit, span, Int128ToString(*operand.value.as_int()),
                     to.name);
     }
-    return Report(DiagKind::kTypeMismatch, span, to.name, from.name);
+    return Report(DiagKind::kTypeMismatch, span, to.name, from.name, RemedyForType(types(), type, operand.type));
   };
 
   switch (operand.kind) {

@@ -210,7 +210,11 @@ bool Evaluator::ResolveVar(Global& global) {
     type_name_.clear();
     if (!value) return false;
   } else if (global.kind == GlobalKind::kParam) {
-    auto& report = session().diags.Report(DiagKind::kUnboundParam, global.span, global.label);
+    auto& report = session().diags.Report(
+        DiagKind::kUnboundParam, global.span, global.label,
+        unit_.kind == Unit::Kind::kLayout && global.module->origin.IsNone()
+            ? fmt::format("give --params={}:VALUE, or a default", global.label)
+            : fmt::format("bind it where the file is named: '.{{ .{} = VALUE }}' in @set_tile_code or @import_module, or give it a default", global.label));
     if (!global.module->origin.IsNone()) {
       report.Note(global.module->origin, "the file is used here");
     }
@@ -254,7 +258,7 @@ Global* Evaluator::ExternTarget(Global& global, Span span) {
       if (!other->exported || other->kind == GlobalKind::kFn) continue;
       if (!Resolve(*other) || other->label != global.label) continue;
       if (other->type != global.type) {
-        Report(DiagKind::kTypeMismatch, span, NameOf(global.type), NameOf(other->type));
+        Report(DiagKind::kTypeMismatch, span, NameOf(global.type), NameOf(other->type), "declare both with one type");
         return nullptr;
       }
       return other;

@@ -7,6 +7,7 @@
 
 #include "csl/sema/number.h"
 #include "csl/sema/scope.h"
+#include "csl/sema/suggest.h"
 
 namespace szarena::csl {
 
@@ -190,7 +191,7 @@ Operand Evaluator::EvalBinary(const BinaryExpr& node, Span span) {
 
 Operand Evaluator::Binary(BinaryOp op, Operand lhs, Operand rhs, Span span) {
   const auto bad = [&]() {
-    return Report(DiagKind::kBadBinary, span, Spelling(op), NameOf(lhs.type), NameOf(rhs.type));
+    return Report(DiagKind::kBadBinary, span, Spelling(op), NameOf(lhs.type), NameOf(rhs.type), RemedyForTypes(types(), lhs.type, rhs.type));
   };
   // Equality of things that are known at compile time only.
   const TypeKind lhs_kind = types().kind(lhs.type);
@@ -346,7 +347,7 @@ Operand Evaluator::EmitBinary(BinaryOp op, const Operand& lhs, const Operand& rh
       case BinaryOp::kMul: code = single ? Op::kMulF32 : Op::kMulF16; break;
       case BinaryOp::kDiv: code = single ? Op::kDivF32 : Op::kDivF16; break;
       default:
-        return Report(DiagKind::kBadBinary, span, Spelling(op), info.name, info.name);
+        return Report(DiagKind::kBadBinary, span, Spelling(op), info.name, info.name, "");
     }
     fb_->Emit(code, dest, a, b);
     return Operand::Register(type, dest);
@@ -364,7 +365,7 @@ Operand Evaluator::EmitBinary(BinaryOp op, const Operand& lhs, const Operand& rh
     case BinaryOp::kBitOr: code = Op::kOr; break;
     case BinaryOp::kBitXor: code = Op::kXor; break;
     default:
-      return Report(DiagKind::kBadBinary, span, Spelling(op), info.name, info.name);
+      return Report(DiagKind::kBadBinary, span, Spelling(op), info.name, info.name, "");
   }
   fb_->Emit(code, dest, a, b);
   FixWidth(dest, type);

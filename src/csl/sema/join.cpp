@@ -3,6 +3,7 @@
 #include "csl/sema/join.h"
 
 #include "csl/sema/evaluator.h"
+#include "csl/sema/suggest.h"
 
 namespace szarena::csl {
 
@@ -53,7 +54,7 @@ bool ResultJoin::Add(Operand operand, Span span) {
     }
     const bool was_converted = types.IsFloat(type_) && peer != type_ && pending_.empty();
     if (peer.is_error() || was_converted) {
-      eval_.Report(DiagKind::kBranchTypes, span, eval_.NameOf(type_), eval_.NameOf(operand.type));
+      eval_.Report(DiagKind::kBranchTypes, span, eval_.NameOf(type_), eval_.NameOf(operand.type), RemedyForTypes(types, type_, operand.type));
       failed_ = true;
       return false;
     }

@@ -2,6 +2,8 @@
 // Edit distance for misspelt names.
 #include "csl/sema/suggest.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -95,6 +97,34 @@ std::string DidYouMean(std::string_view name, const std::vector<std::string>& ca
     }
   }
   return best == nullptr ? "" : ", did you mean '" + *best + "'?";
+}
+
+namespace {
+
+bool IsCastable(const TypeTable& types, TypeId type) {
+  return types.IsNumeric(type) || types.kind(type) == TypeKind::kBool || types.kind(type) == TypeKind::kEnum;
+}
+
+}  // namespace
+
+std::string RemedyForType(const TypeTable& types, TypeId to, TypeId from) {
+  const TypeInfo& target = types[to];
+  const TypeInfo& source = types[from];
+  if (target.kind == TypeKind::kHandle && target.handle != HandleKind::kDirection && types.IsIntegral(from)) {
+    return fmt::format("make one with '@get_{}(number)'", target.name);
+  }
+  if (target.kind == TypeKind::kHandle && target.handle == HandleKind::kDirection) return "NORTH, SOUTH, EAST, WEST and RAMP are directions";
+  if (source.kind == TypeKind::kHandle && types.IsIntegral(to)) return "'@get_int(value)' gives its number";
+  if (target.kind == TypeKind::kPointer && source.kind != TypeKind::kPointer && target.element == from) return "write '&' before a variable for its address";
+  if (source.kind == TypeKind::kPointer && target.kind != TypeKind::kPointer && source.element == to) return "write '.*' behind the pointer for what it points to";
+  const bool is_function = source.kind == TypeKind::kPointer && types.kind(source.element) == TypeKind::kFn;
+  if (source.kind == TypeKind::kPointer && target.kind == TypeKind::kPointer && !is_function) return fmt::format("'@ptrcast({}, pointer)' makes one pointer of another where that is meant", target.name);
+  if (IsCastable(types, to) && IsCastable(types, from)) return fmt::format("convert with '@as({}, value)' where that is meant", target.name);
+  return "";
+}
+
+std::string RemedyForTypes(const TypeTable& types, TypeId a, TypeId b) {
+  return a != b && IsCastable(types, a) && IsCastable(types, b) ? "convert one side with @as so that both have one type" : "";
 }
 
 }  // namespace szarena::csl
