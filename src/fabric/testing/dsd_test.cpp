@@ -533,7 +533,9 @@ TEST(Queues, AnotherColourWhileWaveletsWaitIsReported) {
     if (waits) CommOf(pe.core(), pe.pe()).in[2].ring.push({7, 4, false, false, 0});
     pe.Call(f);
     ASSERT_EQ(pe.traps.size(), waits ? 1u : 0u);
-    if (waits) EXPECT_EQ(pe.traps[0].first, TrapKind::kQueueConflict);
+    if (waits) {
+      EXPECT_EQ(pe.traps[0].first, TrapKind::kQueueConflict);
+    }
   }
 }
 
