@@ -26,10 +26,11 @@ std::string AttemptLine(const store::Attempt& attempt, size_t step_count) {
   }
   for (size_t d = 0; d < verdict.directions.size(); ++d) {
     const judge::DirectionResult& direction = verdict.directions[d];
-    if (!direction.candidate || !direction.candidate->host) continue;
+    const judge::Figure* const figure = judge::ShownFigure(direction.candidate);
+    if (figure == nullptr) continue;
     line += fmt::format(
         " {} {}", judge::DirectionName(verdict.task, static_cast<judge::Direction>(d)),
-        judge::RateText(direction.candidate->host->median, direction.candidate->basis));
+        judge::RateText(figure->median, direction.candidate->basis));
     if (direction.speedup) line += fmt::format(" ({:.2f} of baseline)", direction.speedup->median);
   }
   if (verdict.HasCheatFlag()) line += " flagged";

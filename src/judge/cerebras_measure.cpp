@@ -201,6 +201,8 @@ Result<std::vector<double>> CerebrasPlatform::TimeDirection(CallKind kind, const
   }
   target::cerebras::RunLimits limits;
   limits.threads = threads_;
+  // The threads of one small machine would wait for each other at every cycle: a single launch runs
+  // on one thread, too.
   limits.at_once = many ? 1 : threads_;
   limits.memory_bytes = (4ull << 30) + uint64_t{timed.program.pes()} * (16 << 10);
   limits.check_uninitialised = !many;

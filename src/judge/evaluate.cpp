@@ -513,16 +513,12 @@ void Ladder::WriteFeedback() {
   }
   for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
     const DirectionResult& result = verdict_.directions[static_cast<size_t>(direction)];
-    // The first of the three that the target has.
-    const std::optional<Figure> Throughput::*figure = nullptr;
-    for (const auto member : {&Throughput::kernel, &Throughput::device, &Throughput::host}) {
-      if (figure == nullptr && result.candidate && (*result.candidate).*member) figure = member;
-    }
+    const Figure* const figure = ShownFigure(result.candidate);
     if (figure == nullptr) continue;
-    text += fmt::format("{}: {}", DirectionName(task_.name, direction),
-                        RateText(((*result.candidate).*figure)->median, result.candidate->basis));
-    if (result.baseline && (*result.baseline).*figure)
-      text += ", baseline " + RateText(((*result.baseline).*figure)->median, result.baseline->basis);
+    text += fmt::format("{}: {}", DirectionName(task_.name, direction), RateText(figure->median, result.candidate->basis));
+    if (const Figure* const baseline = ShownFigure(result.baseline)) {
+      text += ", baseline " + RateText(baseline->median, result.baseline->basis);
+    }
     if (result.floor_fraction) text += fmt::format(", {:.3g} of what {} allows", *result.floor_fraction, verdict_.wafer ? "the edge of the wafer" : "a plain copy");
     text += "\n";
   }

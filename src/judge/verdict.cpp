@@ -175,6 +175,14 @@ std::string_view ToolStatusName(ToolResult::Status status) {
   return "";
 }
 
+const Figure* ShownFigure(const std::optional<Throughput>& throughput) {
+  if (!throughput) return nullptr;
+  for (const auto member : {&Throughput::kernel, &Throughput::device, &Throughput::host}) {
+    if ((*throughput).*member) return &*((*throughput).*member);
+  }
+  return nullptr;
+}
+
 bool IsCompressorTask(std::string_view task) { return task == "szp" || task == "szx"; }
 
 std::string_view DirectionName(std::string_view task, Direction direction) {

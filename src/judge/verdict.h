@@ -75,6 +75,10 @@ struct Throughput {
   Basis basis = Basis::kMeasured;
 };
 
+// What a line of text shows: of kernel, device and host the first that the target has; null where
+// there is none.
+const Figure* ShownFigure(const std::optional<Throughput>& throughput);
+
 // The directions of a task: a compressor's compress and decompress, a primitive's run and inverse.
 enum class Direction : uint8_t { kForward, kBackward };
 inline constexpr int kDirectionCount = 2;

@@ -516,7 +516,8 @@ int RunAll() {
   auto* answers = reinterpret_cast<JobAnswer*>(output.data());
   const auto begin = Clock::now();
   const uint32_t workers = std::max(1u, std::min({job.at_once, job.threads, job.call_count}));
-  const int threads_each = static_cast<int>(std::max(1u, job.threads / workers));
+  const int threads_each =
+      static_cast<int>(std::max(1u, job.threads / std::max(1u, job.at_once)));
   // Calls share nothing but the programs, which nobody changes. Whoever takes one runs it, so that
   // before one that ended everything there is none that was not run.
   std::atomic<uint32_t> next = 0;
