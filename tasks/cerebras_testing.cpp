@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <sstream>
 
 #include "codec/core/bound.h"
 #include "csl/driver/driver.h"
@@ -108,7 +109,29 @@ Words Padded(const std::vector<Words>& chunks, uint32_t room) {
   return all;
 }
 
+// Forms of vector instructions that the baselines and ladders use and that stand in no table of the
+// SDK's documentation (docs/wafer-notes.md). The compiler says so; it may say nothing else.
+constexpr const char* kUndocumentedForms[] = {
+    "@add16 of (pointer, scalar, DSD)", "@and16 of (pointer, scalar, DSD)",
+    "@or16 of (pointer, scalar, DSD)", "@sub16 of (DSD, scalar, DSD)"};
+
 }  // namespace
+
+std::string OtherMessages(const std::string& messages) {
+  std::string others;
+  std::istringstream lines(messages);
+  for (std::string line; std::getline(lines, line);) {
+    const bool message =
+        line.find("warning: ") != std::string::npos || line.find("error: ") != std::string::npos;
+    const bool known = std::any_of(
+        std::begin(kUndocumentedForms), std::end(kUndocumentedForms), [&](const char* form) {
+          return line.find(std::string("warning: ") + form) != std::string::npos &&
+                 line.ends_with("[dsd-op-undocumented]");
+        });
+    if (message && !known) others += line + "\n";
+  }
+  return others;
+}
 
 std::shared_ptr<const bytecode::Program> CompileCandidate(const std::string& directory,
                                                           const std::string& arch,
@@ -123,7 +146,7 @@ std::shared_ptr<const bytecode::Program> CompileCandidate(const std::string& dir
        "--memcpy", "--channels=1", params});
   EXPECT_TRUE(options) << options.error().ToString();
   csl::Outcome outcome = csl::Compile(*options, {});
-  EXPECT_EQ(outcome.messages, "");
+  EXPECT_EQ(OtherMessages(outcome.messages), "") << outcome.messages;
   if (!outcome.program) return nullptr;
   return std::make_shared<bytecode::Program>(*std::move(outcome.program));
 }
@@ -193,7 +216,7 @@ std::shared_ptr<const bytecode::Program> CompileStreaming(const std::string& dir
                    kInColor, kOutColor)});
   EXPECT_TRUE(options) << options.error().ToString();
   csl::Outcome outcome = csl::Compile(*options, {});
-  EXPECT_EQ(outcome.messages, "");
+  EXPECT_EQ(OtherMessages(outcome.messages), "") << outcome.messages;
   if (!outcome.program) return nullptr;
   return std::make_shared<bytecode::Program>(*std::move(outcome.program));
 }

@@ -34,7 +34,11 @@ struct RunResult {
   std::vector<uint64_t> busy;  // cycles of each PE
 };
 
-// Fails the running gtest and returns null where it does not compile without a message.
+// Errors and warnings of the compiler, less those about the forms of vector instructions that our
+// programs use knowingly (docs/wafer-notes.md).
+std::string OtherMessages(const std::string& messages);
+
+// Fails the running gtest and returns null where it does not compile without other messages.
 std::shared_ptr<const bytecode::Program> CompileCandidate(const std::string& directory,
                                                           const std::string& arch,
                                                           const Geometry& geometry);
