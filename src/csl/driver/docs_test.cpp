@@ -148,7 +148,7 @@ TEST(Docs, OperandFormsAreTheCompilers) {
   code += "}\ncomptime { @bind_local_task(main, @get_local_task_id(8)); }\n";
   for (const char* arch : {"wse2", "wse3"}) {
     testing::GoldenFile program;
-    program.args = {"--arch=" + std::string(arch), "--max-errors=0"};
+    program.args = {"--arch=" + std::string(arch), "--max-errors=0", "--pedantic"};
     program.inputs = {{"layout.csl", "layout { @set_rectangle(1, 1); @set_tile_code(0, 0, \"pe.csl\"); }\n"}, {"pe.csl", code}};
     std::map<int, std::string> said;
     std::istringstream messages(testing::RunGolden(program).output);

@@ -47,6 +47,7 @@ Outcome CompileHere(const Options& options, const std::vector<std::string>& impo
     Session session(sources, names, diags, files);
     session.target = TargetOf(options);
     session.limits.inlined_iterations = options.max_inlined_iterations;
+    session.pedantic = options.pedantic;
     session.limits.call_depth = options.comptime_depth;
     for (const auto& [name, address] : options.section_addresses) {
       session.section_starts[SectionKey(name)] = static_cast<uint32_t>(std::clamp<int64_t>(address, 0, UINT16_MAX));

@@ -138,6 +138,7 @@ const Flag kFlags[] = {
        return {};
      }},
     {"--warnings-as-errors", "", "warnings are errors: nothing is written", [](Options& o, std::string_view) -> Result<void> { o.warnings_as_errors = true; return {}; }},
+    {"--pedantic", "", "warn of what is accepted and not documented by the SDK", [](Options& o, std::string_view) -> Result<void> { o.pedantic = true; return {}; }},
     {"--output-json", "[PATH]", "write params and colours to PATH, too (default: DIR.json)", [](Options& o, std::string_view v) -> Result<void> {
        o.output_json = true;
        o.output_json_path = v;

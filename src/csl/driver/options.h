@@ -30,6 +30,7 @@ struct Options {
   uint64_t comptime_depth = 400;     // --comptime-func-depth-limit
   size_t max_errors = 100;           // 0: all
   bool warnings_as_errors = false;
+  bool pedantic = false;             // warn of what the SDK's documentation does not have
   bool output_json = false;          // --output-json
   std::string output_json_path;      // empty: the output directory's name with ".json"
   bool out_routes = false;           // print the routes of every PE

@@ -117,7 +117,9 @@ bool CheckDsdOperands(Evaluator& eval, std::string_view builtin, DsdOp op, const
     for (const std::string_view candidate : forms) texts += (texts.empty() ? "" : ", ") + FormText(candidate);
     // What the machine does with other types or operations just so: the running reduction of integers, a scalar less a vector.
     known = (forms.data() == std::data(kInteger) && form == "PVD") || (forms.data() == std::data(kSubtract) && form == "DVD");
-    eval.Report(known ? DiagKind::kDsdOpUndocumented : DiagKind::kDsdOpForm, call, builtin, FormText(form), texts);
+    if (!known || eval.session().pedantic) {
+      eval.Report(known ? DiagKind::kDsdOpUndocumented : DiagKind::kDsdOpForm, call, builtin, FormText(form), texts);
+    }
     if (!known) return false;
   }
   if (op == DsdOp::kDfilt) {

@@ -18,7 +18,7 @@ std::span<const std::string_view> FormsOf(bytecode::DsdOp op);
 // A form as people read it: "(DSD, scalar, DSD)".
 std::string FormText(std::string_view form);
 
-// True if the operands have a documented form (or one that is accepted with a warning, docs/csl/decisions.md) and each stands where its
+// True if the operands have a documented form (or one that is accepted, too: docs/csl/decisions.md) and each stands where its
 // kind may stand; false after a diagnostic.
 // Source: the SDK's pages on builtins for DSD operations, DSDs (FIFOs) and DSRs, and its release notes 2.10 (one fabric source on WSE-3).
 bool CheckDsdOperands(Evaluator& eval, std::string_view builtin, bytecode::DsdOp op, const std::vector<Operand>& operands,

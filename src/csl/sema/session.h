@@ -61,6 +61,7 @@ struct Session {
   NameTable& names;
   DiagSink& diags;
   FileProvider& files;
+  bool pedantic = false;  // warn of what is accepted and in no public document of the SDK
   Target target;
   Limits limits;
   // --link-section-start-address-bytes: where linker sections (by SectionKey) start, in bytes.
