@@ -34,9 +34,9 @@ TEST_P(CostModel, GivesTheFigureOfTheTable) {
 }
 INSTANTIATE_TEST_SUITE_P(Rows, CostModel,
                          ::testing::Range<size_t>(0, fabric::AccuracyTable().size()),
-                         [](const auto& info) {
-                           return std::string(fabric::AccuracyTable()[info.param].program) +
-                                  (fabric::AccuracyTable()[info.param].arch == bytecode::Arch::kWse2
+                         [](const auto& row) {
+                           return std::string(fabric::AccuracyTable()[row.param].program) +
+                                  (fabric::AccuracyTable()[row.param].arch == bytecode::Arch::kWse2
                                        ? "_wse2"
                                        : "_wse3");
                          });
@@ -47,7 +47,9 @@ TEST(CostModelTable, NoProgramIsBothFittedAndHeldOut) {
     if (a.part == Part::kFitting) fitted.insert(a.program);
   }
   for (const Accuracy& a : fabric::AccuracyTable()) {
-    if (a.part == Part::kHeldOut) EXPECT_FALSE(fitted.contains(a.program)) << a.program;
+    if (a.part == Part::kHeldOut) {
+      EXPECT_FALSE(fitted.contains(a.program)) << a.program;
+    }
   }
 }
 

@@ -2,6 +2,8 @@
 // The documented operand forms of DSD operations.
 #include "csl/sema/dsd_forms.h"
 
+#include <algorithm>
+
 #include "csl/sema/dsd_operand.h"
 
 namespace szarena::csl {
@@ -46,9 +48,10 @@ bool CheckPlace(Evaluator& eval, std::string_view builtin, const TypeInfo& info,
   return false;
 }
 
-// FIFOs: with two sources or more, one FIFO at most, and not as the first source.
+// FIFOs: where two sources or more are descriptors, one FIFO at most, and not as the first source.
 bool CheckFifos(Evaluator& eval, std::string_view builtin, const std::vector<TypeInfo>& types, const std::vector<Span>& spans) {
-  if (types.size() < 3) return true;
+  const auto is_descriptor = [](const TypeInfo& info) { return info.kind == TypeKind::kDsd || info.kind == TypeKind::kDsr; };
+  if (types.size() < 3 || std::count_if(types.begin() + 1, types.end(), is_descriptor) < 2) return true;
   size_t fifos = 0;
   for (size_t i = 0; i < types.size(); ++i) {
     if (!IsFifo(types[i])) continue;
