@@ -4,13 +4,17 @@
 
 #include <fmt/format.h>
 
+#include "base/saturate.h"
+
 namespace szarena::agent {
 namespace {
 
 // An unknown part leaves the sum of what is known.
-template <typename T>
-void Add(std::optional<T>& sum, const std::optional<T>& part) {
-  if (part) sum = sum.value_or(T{}) + *part;
+void Add(std::optional<int64_t>& sum, const std::optional<int64_t>& part) {
+  if (part) sum = AddCounts(sum.value_or(0), *part);
+}
+void Add(std::optional<double>& sum, const std::optional<double>& part) {
+  if (part) sum = sum.value_or(0) + *part;
 }
 
 }  // namespace
@@ -55,7 +59,7 @@ std::optional<std::string> Meter::ReachedForWork() const {
 std::optional<std::string> Meter::Reached() const {
   if (auto limit = ReachedForWork()) return limit;
   const std::lock_guard lock(mutex_);
-  const int64_t tokens = usage_.tokens_in.value_or(0) + usage_.tokens_out.value_or(0);
+  const int64_t tokens = AddCounts(usage_.tokens_in.value_or(0), usage_.tokens_out.value_or(0));
   if (budget_.model_calls && usage_.model_calls.value_or(0) >= *budget_.model_calls) {
     return fmt::format("model calls ({})", *budget_.model_calls);
   }

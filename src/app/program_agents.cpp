@@ -55,6 +55,11 @@ Result<MadeAgent> MakeProgramAgent(const AgentOptions& options, const SessionSet
   }
   if (!service.empty()) {
     SZARENA_TRY(spec.service, model::ConfigFor(settings, service, Variable));
+    // Without a name the program chooses: any model, at no known price.
+    if (options.model.empty()) {
+      spec.service->wire.model.clear();
+      spec.service->price.reset();
+    }
     if (service == options.model) spec.model = spec.service->wire.model;
   }
   if (setup.plan.budget.cost_usd && !(spec.service && spec.service->price)) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <optional>
 
 #include "base/check.h"
@@ -131,10 +132,41 @@ std::string_view BearerToken(std::string_view authorization) {
   return Trimmed(authorization.substr(space));
 }
 
-// "host" out of "host:port" or "[::1]:port".
-std::string_view HostOf(std::string_view authority) {
-  if (authority.starts_with('[')) return authority.substr(0, authority.find(']') + 1);
-  return authority.substr(0, authority.find(':'));
+// "host" out of "host", "host:port" or "[::1]:port"; nothing where it is none of these (RFC 3986,
+// 3.2, without user information).
+std::optional<std::string_view> HostOf(std::string_view authority) {
+  const size_t bracket = authority.starts_with('[') ? authority.find(']') : 0;
+  if (bracket == std::string_view::npos) return std::nullopt;
+  const size_t colon = authority.find(':', bracket);
+  const std::string_view host = authority.substr(0, colon);
+  const bool bracketed = bracket > 0;
+  if (host.empty() || (bracketed && host.size() != bracket + 1)) return std::nullopt;
+  const bool plain = std::ranges::all_of(host, [&](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_' ||
+           (bracketed && (c == ':' || c == '[' || c == ']'));
+  });
+  if (!plain) return std::nullopt;
+  if (colon == std::string_view::npos) return host;
+  const std::string_view port = authority.substr(colon + 1);
+  unsigned number = 0;
+  const auto [end, fault] = std::from_chars(port.data(), port.data() + port.size(), number);
+  const bool whole = fault == std::errc() && end == port.data() + port.size();
+  return whole && number >= 1 && number <= 65535 ? std::optional(host) : std::nullopt;
+}
+
+// The host of an origin: "http://localhost:3000" (RFC 6454, 6.1).
+std::optional<std::string_view> OriginHost(std::string_view origin) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (origin.starts_with(scheme)) return HostOf(origin.substr(scheme.size()));
+  }
+  return std::nullopt;
+}
+
+// The header's one value; nothing where there are several or it is missing.
+std::optional<std::string_view> OnlyHeader(const Incoming& request, std::string_view name) {
+  const auto count = std::ranges::count_if(
+      request.headers, [&](const auto& header) { return SameWord(header.first, name); });
+  return count == 1 ? std::optional(HeaderOf(request, name)) : std::nullopt;
 }
 
 void SendError(net::Reply& reply, int status, int code, std::string message) {
@@ -167,20 +199,23 @@ HttpEndpoint::~HttpEndpoint() {
 }
 
 bool HttpEndpoint::IsOurHost(std::string_view host) const {
-  return host == "localhost" || host == "127.0.0.1" || host == "[::1]" ||
-         std::ranges::find(options_.hosts, host) != options_.hosts.end();
+  return SameWord(host, "localhost") || host == "127.0.0.1" || host == "[::1]" ||
+         std::ranges::any_of(options_.hosts,
+                             [&](const std::string& own) { return SameWord(own, host); });
 }
 
 // A page in a browser must not reach us through a name that it made point here.
 bool HttpEndpoint::MayAsk(const Incoming& request, net::Reply& reply) const {
-  if (!IsOurHost(HostOf(HeaderOf(request, "Host")))) {
+  const auto asked = OnlyHeader(request, "Host");
+  const auto host = asked ? HostOf(*asked) : std::nullopt;
+  if (!host || !IsOurHost(*host)) {
     SendError(reply, 403, kInvalidRequest, "header Host names another host");
     return false;
   }
   if (request.Find("Origin") != nullptr) {
-    const std::string_view origin = HeaderOf(request, "Origin");
-    const size_t at = origin.find("://");
-    if (at == std::string_view::npos || !IsOurHost(HostOf(origin.substr(at + 3)))) {
+    const auto origin = OnlyHeader(request, "Origin");
+    const auto site = origin ? OriginHost(*origin) : std::nullopt;
+    if (!site || !IsOurHost(*site)) {
       SendError(reply, 403, kInvalidRequest, "header Origin names another site");
       return false;
     }

@@ -305,6 +305,21 @@ TEST_F(ServerTest, StdioEndsWhatRunsWhenItsInputEnds) {
   serving.join();
 }
 
+// A signal that comes just after the client has gone is seen before the session is closed.
+TEST_F(ServerTest, StdioSeesAStopThatComesWithTheEndOfItsInput) {
+  Pipe in;
+  Pipe out;
+  std::stop_source stop;
+  in.write.Reset();
+  std::thread signal([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    stop.request_stop();
+  });
+  EXPECT_TRUE(ServeStdio(server_, in.read.get(), out.write.get(), stop.get_token()));
+  EXPECT_TRUE(stop.stop_requested());
+  signal.join();
+}
+
 class HttpTest : public ServerTest {
  protected:
   HttpTest()
@@ -366,6 +381,20 @@ TEST_F(HttpTest, OnlyFriendsMayAsk) {
   EXPECT_EQ(Send(kInitialize, {{"Origin", "null"}}).status, 403);
   EXPECT_EQ(Send(kInitialize, {{"Host", "evil.example:80"}}).status, 403);
   EXPECT_EQ(Send(kInitialize, {{"Origin", "http://localhost:3000"}}).status, 200);
+  for (const char* origin :
+       {"http://localhost:evil.example", "http://localhost:80@evil.example", "http://localhost/x",
+        "http://localhost:", "http://localhost:0", "http://localhost:70000", "ftp://localhost",
+        "file://localhost", "http://[::1", "http://[::1]evil.example", "http://", "localhost",
+        "http://localhost:80:80", "http://localhost .evil.example"}) {
+    EXPECT_EQ(Send(kInitialize, {{"Origin", origin}}).status, 403) << origin;
+  }
+  for (const char* host : {"localhost:evil.example", "localhost:80@evil.example",
+                           "127.0.0.1:", "127.0.0.1:99999", "[::1", "localhost,evil.example"}) {
+    EXPECT_EQ(Send(kInitialize, {{"Host", host}}).status, 403) << host;
+  }
+  for (const char* host : {"LocalHost", "localhost:8080", "[::1]:9", "127.0.0.1"}) {
+    EXPECT_EQ(Send(kInitialize, {{"Host", host}}).status, 200) << host;
+  }
   EXPECT_EQ(Send(kInitialize, {{"Accept", "text/html"}}).status, 406);
   EXPECT_EQ(Send(kInitialize, {{"Authorization", "Basic 0123456789abcdef"}}).status, 401);
   EXPECT_EQ(Send(kInitialize,
@@ -376,7 +405,7 @@ TEST_F(HttpTest, OnlyFriendsMayAsk) {
   EXPECT_EQ(Send("{").status, 400);
   url_ += "/other";
   EXPECT_EQ(Send(kInitialize).status, 404);
-  EXPECT_EQ(surface_.connected.size(), 1U);
+  EXPECT_EQ(surface_.connected.size(), 5U);
 }
 
 TEST_F(HttpTest, HeadersMustSayWhatTheBodySays) {

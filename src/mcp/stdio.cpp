@@ -23,6 +23,8 @@ using data::Json;
 constexpr size_t kMaxLineBytes = 32 << 20;
 constexpr int kSliceMs = 100;
 constexpr std::chrono::seconds kLastAnswers{2};
+// Ctrl-C reaches a client and its server alike, and the client's end may be seen first.
+constexpr std::chrono::milliseconds kLateStop{300};
 
 class Session {
  public:
@@ -116,6 +118,10 @@ Result<void> ServeStdio(Server& server, int input_fd, int output_fd, const std::
     if (got == 0) {
       if (!waiting.empty() && !too_long) session.Take(waiting);
       session.Finish();
+      const auto until = std::chrono::steady_clock::now() + kLateStop;
+      while (!stop.stop_requested() && std::chrono::steady_clock::now() < until) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
       break;
     }
     std::string_view bytes(buffer, static_cast<size_t>(got));

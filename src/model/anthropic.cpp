@@ -3,6 +3,7 @@
 // is marked for the service's cache; signed thinking goes back unchanged.
 #include <map>
 
+#include "base/saturate.h"
 #include "model/wire.h"
 
 namespace szarena::model {
@@ -234,12 +235,13 @@ class Anthropic : public Wire {
 
  private:
   static void ReadUsage(const Json& json, Usage& usage) {
-    usage.in = IntOf(json, "input_tokens");
-    usage.out = IntOf(json, "output_tokens");
-    usage.cached = IntOf(json, "cache_read_input_tokens");
-    usage.written = IntOf(json, "cache_creation_input_tokens");
+    usage.in = TokensOf(json, "input_tokens");
+    usage.out = TokensOf(json, "output_tokens");
+    usage.cached = TokensOf(json, "cache_read_input_tokens");
+    usage.written = TokensOf(json, "cache_creation_input_tokens");
     // The service counts cached tokens apart.
-    if (usage.in) *usage.in += usage.cached.value_or(0) + usage.written.value_or(0);
+    if (!usage.in) return;
+    usage.in = AddCounts(AddCounts(*usage.in, usage.cached.value_or(0)), usage.written.value_or(0));
   }
 };
 

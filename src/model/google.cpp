@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "base/saturate.h"
 #include "model/wire.h"
 
 namespace szarena::model {
@@ -215,12 +216,15 @@ class Google : public Wire {
   static void ReadUsage(const Json& response, Usage& usage) {
     const Json* metadata = response.Find("usageMetadata");
     if (!metadata) return;
-    usage.in = IntOf(*metadata, "promptTokenCount");
-    usage.cached = IntOf(*metadata, "cachedContentTokenCount");
-    usage.reasoning = IntOf(*metadata, "thoughtsTokenCount");
-    usage.out = IntOf(*metadata, "candidatesTokenCount");
+    usage.in = TokensOf(*metadata, "promptTokenCount");
+    usage.cached = TokensOf(*metadata, "cachedContentTokenCount");
+    usage.reasoning = TokensOf(*metadata, "thoughtsTokenCount");
+    usage.out = TokensOf(*metadata, "candidatesTokenCount");
     // Thoughts are counted apart and billed as output.
-    if (usage.reasoning) usage.out = usage.out.value_or(0) + *usage.reasoning;
+    // No member is no visible text; one that is no count leaves the sum unknown.
+    if (usage.reasoning && (usage.out || !metadata->Find("candidatesTokenCount"))) {
+      usage.out = AddCounts(usage.out.value_or(0), *usage.reasoning);
+    }
   }
 };
 

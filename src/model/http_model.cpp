@@ -65,8 +65,10 @@ Reply NoAnswer(Finish finish, std::string why) {
 
 std::optional<double> CostUsd(const Price& price, const Usage& usage) {
   if (!usage.in || !usage.out) return std::nullopt;
-  const auto cached = static_cast<double>(usage.cached.value_or(0));
-  const auto written = static_cast<double>(usage.written.value_or(0));
+  auto cached = static_cast<double>(usage.cached.value_or(0));
+  auto written = static_cast<double>(usage.written.value_or(0));
+  // Parts that are more than the whole tell nothing: all of it at the plain price.
+  if (cached + written > static_cast<double>(*usage.in)) cached = written = 0;
   const double plain = static_cast<double>(*usage.in) - cached - written;
   return (plain * price.in + cached * price.cached.value_or(price.in) +
           written * price.written.value_or(price.in) +

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,9 @@ struct HttpModelConfig {
   size_t max_reply_bytes = 8 << 20;
   RetryPolicy retry;
   std::optional<Price> price = std::nullopt;
+  // Models of the same service that an agent program may ask besides wire.model, each with its own
+  // price where it has one.
+  std::map<std::string, std::optional<Price>> side_models = {};
 };
 
 class HttpModel : public Model {

@@ -177,13 +177,13 @@ class Chat : public Wire {
       reply.message.text += refusal;
     }
     if (const Json* usage = response.Find("usage")) {
-      reply.usage.in = IntOf(*usage, "prompt_tokens");
-      reply.usage.out = IntOf(*usage, "completion_tokens");
+      reply.usage.in = TokensOf(*usage, "prompt_tokens");
+      reply.usage.out = TokensOf(*usage, "completion_tokens");
       if (const Json* in = usage->Find("prompt_tokens_details")) {
-        reply.usage.cached = IntOf(*in, "cached_tokens");
+        reply.usage.cached = TokensOf(*in, "cached_tokens");
       }
       if (const Json* out = usage->Find("completion_tokens_details")) {
-        reply.usage.reasoning = IntOf(*out, "reasoning_tokens");
+        reply.usage.reasoning = TokensOf(*out, "reasoning_tokens");
       }
     }
     return reply;

@@ -172,13 +172,13 @@ class Responses : public Wire {
       reply.finish = filtered ? Finish::kRefused : Finish::kLength;
     }
     if (const Json* usage = response.Find("usage")) {
-      reply.usage.in = IntOf(*usage, "input_tokens");
-      reply.usage.out = IntOf(*usage, "output_tokens");
+      reply.usage.in = TokensOf(*usage, "input_tokens");
+      reply.usage.out = TokensOf(*usage, "output_tokens");
       if (const Json* in = usage->Find("input_tokens_details")) {
-        reply.usage.cached = IntOf(*in, "cached_tokens");
+        reply.usage.cached = TokensOf(*in, "cached_tokens");
       }
       if (const Json* out = usage->Find("output_tokens_details")) {
-        reply.usage.reasoning = IntOf(*out, "reasoning_tokens");
+        reply.usage.reasoning = TokensOf(*out, "reasoning_tokens");
       }
     }
     return reply;

@@ -48,7 +48,7 @@ Result<std::vector<std::pair<std::string, std::string>>> Pairs(const JsonReader&
 Result<void> ReadProvider(const JsonReader& reader, Provider& provider) {
   SZARENA_TRY_VOID(reader.RefuseOtherKeys({"protocol", "base_url", "key_env", "needs_key",
                                            "plain_http", "headers", "header_env", "stream",
-                                           "echo_reasoning", "idle_timeout_seconds",
+                                           "echo_reasoning", "side_models", "idle_timeout_seconds",
                                            "total_timeout_seconds", "tries", "max_reply_bytes"}));
   const auto text = [&](std::string_view key, std::string& into) -> Result<void> {
     SZARENA_TRY(const auto value, reader.OptionalString(key));
@@ -71,6 +71,9 @@ Result<void> ReadProvider(const JsonReader& reader, Provider& provider) {
   SZARENA_TRY(const auto headers, Pairs(reader, "headers"));
   for (const auto& [name, value] : headers) provider.headers.push_back({name, value});
   SZARENA_TRY(provider.header_variables, Pairs(reader, "header_env"));
+  if (reader.Has("side_models")) {
+    SZARENA_TRY(provider.side_models, reader.GetStrings("side_models"));
+  }
   SZARENA_TRY(provider.idle_timeout_seconds, reader.OptionalNumber("idle_timeout_seconds"));
   SZARENA_TRY(provider.total_timeout_seconds, reader.OptionalNumber("total_timeout_seconds"));
   SZARENA_TRY(provider.tries, reader.OptionalInt("tries"));
@@ -235,11 +238,16 @@ Result<HttpModelConfig> ConfigFor(const Settings& settings, const std::string& a
   if (provider.tries) config.retry.attempts = static_cast<int>(*provider.tries);
   if (provider.max_reply_bytes)
     config.max_reply_bytes = static_cast<size_t>(*provider.max_reply_bytes);
-  for (const std::string& key : {config.wire.model, name}) {  // the whole name wins
-    if (const auto price = settings.prices.find(key); price != settings.prices.end()) {
-      config.price = price->second;
+  const auto price_of = [&](const std::string& model) -> std::optional<Price> {
+    // The whole name wins.
+    for (const std::string& key : {fmt::format("{}:{}", config.provider, model), model}) {
+      const auto price = settings.prices.find(key);
+      if (price != settings.prices.end()) return price->second;
     }
-  }
+    return std::nullopt;
+  };
+  config.price = price_of(config.wire.model);
+  for (const std::string& model : provider.side_models) config.side_models[model] = price_of(model);
   SZARENA_TRY(auto key, FindKey(config.provider, provider.key_variable, environment));
   if (!key && provider.needs_key) {
     return Fail(

@@ -44,6 +44,11 @@ std::optional<int64_t> IntOf(const Json& object, std::string_view key) {
   return value ? value->integer() : std::nullopt;
 }
 
+std::optional<int64_t> TokensOf(const Json& object, std::string_view key) {
+  const auto count = IntOf(object, key);
+  return count && *count >= 0 ? count : std::nullopt;
+}
+
 ToolCall ParsedCall(std::string id, std::string name, const std::string& arguments) {
   ToolCall call{std::move(id), std::move(name), nullptr, ""};
   if (arguments.empty()) {  // some services send no text for no arguments

@@ -88,6 +88,8 @@ const Wire& AnthropicWire();
 // For implementations: the member where it has that type, else "" or nothing.
 std::string TextOf(const data::Json& object, std::string_view key);
 std::optional<int64_t> IntOf(const data::Json& object, std::string_view key);
+// A count of tokens. Anything else than a whole number from 0 to INT64_MAX tells none.
+std::optional<int64_t> TokensOf(const data::Json& object, std::string_view key);
 // Adds the member where the value is there.
 template <typename T>
 void SetIf(data::Json& object, std::string_view key, const std::optional<T>& value) {

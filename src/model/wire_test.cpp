@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "model/http_model.h"
 #include "model/testing/dialect.h"
 #include "net/sse.h"
 
@@ -162,6 +163,56 @@ TEST(WireTest, AMessageSurvivesItsRecord) {
     EXPECT_EQ(pair.wire.Body({}, before), pair.wire.Body({}, after));
   }
   EXPECT_FALSE(MessageFromJson(Json::Of({{"role", "system"}})));
+}
+
+// A count below zero, above the range or not whole is none; sums stay in the range.
+TEST(Wires, CountsOfTokensThatAreNoneAreNotTold) {
+  const std::vector<std::pair<const Wire*, std::string>> answers = {
+      {&OpenAiResponsesWire(), R"({"output": [], "usage": {"input_tokens": IN,
+        "output_tokens": OUT, "input_tokens_details": {"cached_tokens": OUT},
+        "output_tokens_details": {"reasoning_tokens": OUT}}})"},
+      {&OpenAiChatWire(), R"({"choices": [{"message": {"content": "x"}}],
+        "usage": {"prompt_tokens": IN, "completion_tokens": OUT,
+        "prompt_tokens_details": {"cached_tokens": OUT},
+        "completion_tokens_details": {"reasoning_tokens": OUT}}})"},
+      {&GoogleWire(), R"({"candidates": [{"content": {"parts": [{"text": "x"}]}}],
+        "usageMetadata": {"promptTokenCount": IN, "candidatesTokenCount": OUT,
+        "thoughtsTokenCount": 5, "cachedContentTokenCount": OUT}})"},
+      {&AnthropicWire(), R"({"content": [], "usage": {"input_tokens": IN, "output_tokens": OUT,
+        "cache_read_input_tokens": OUT, "cache_creation_input_tokens": OUT}})"}};
+  const auto read = [](const Wire& wire, std::string text, const std::string& count) {
+    for (const std::string name : {"IN", "OUT"}) {
+      for (size_t at = 0; (at = text.find(name)) != std::string::npos;) {
+        text.replace(at, name.size(), count);
+      }
+    }
+    const auto json = data::ParseJson(text, "answer");
+    EXPECT_TRUE(json) << text;
+    const auto reply = wire.Read(*json);
+    EXPECT_TRUE(reply) << text;
+    return reply->usage;
+  };
+  for (const auto& [wire, text] : answers) {
+    for (const std::string bad :
+         {"-1", "-9223372036854775808", "18446744073709551615", "1.5", "1e30", "\"7\"", "null"}) {
+      const Usage usage = read(*wire, text, bad);
+      EXPECT_FALSE(usage.in || usage.out || usage.cached) << bad << text;
+      EXPECT_FALSE(CostUsd({.in = 1, .out = 1}, usage)) << bad;
+    }
+    const Usage most = read(*wire, text, "9223372036854775807");
+    EXPECT_EQ(most.in, INT64_MAX) << text;
+    EXPECT_EQ(most.out, INT64_MAX) << text;
+    EXPECT_GT(*CostUsd({.in = 1, .out = 1}, most), 0);
+  }
+}
+
+// Cached tokens beyond all of them would make an answer cost less than nothing.
+TEST(Wires, MoreCachedTokensThanThereAreCostThePlainPrice) {
+  Usage usage;
+  usage.in = 1'000'000;
+  usage.cached = INT64_MAX;
+  usage.out = 0;
+  EXPECT_DOUBLE_EQ(*CostUsd({.in = 2, .out = 1, .cached = 0.5}, usage), 2.0);
 }
 
 }  // namespace

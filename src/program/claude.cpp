@@ -32,6 +32,11 @@ Launch Prepare(const Surroundings& in) {
                 {"ENABLE_TOOL_SEARCH", "false"},  // our tools are there from the start
                 {"MCP_TIMEOUT", "30000"},
                 {"MCP_TOOL_TIMEOUT", "660000"}};
+  // Its small side tasks go to the session's model, too.
+  if (!in.model.empty()) {
+    launch.env.emplace_back("ANTHROPIC_SMALL_FAST_MODEL", in.model);
+    launch.env.emplace_back("ANTHROPIC_DEFAULT_HAIKU_MODEL", in.model);
+  }
   launch.files = {{"mcp.json", servers.Dump(2)}};
   return launch;
 }

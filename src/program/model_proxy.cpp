@@ -77,6 +77,14 @@ Json WithoutWebTools(const Json& body, int& removed) {
   return out.Set("tools", std::move(kept));
 }
 
+// Several answers for the price of one call.
+bool AsksForSeveralAnswers(const Json& body) {
+  return std::ranges::any_of(
+      std::array{body.Find("n"), body.FindPath({"generationConfig", "candidateCount"}),
+                 body.FindPath({"generation_config", "candidate_count"})},
+      [](const Json* count) { return count && !count->is_null() && *count != Json(1); });
+}
+
 // An error in a form that every one of the programs understands.
 void SendError(net::Reply& reply, int status, std::string_view type, const std::string& message) {
   const Json body =
@@ -89,6 +97,7 @@ void SendError(net::Reply& reply, int status, std::string_view type, const std::
 
 struct ModelProxy::Call {
   std::string url;
+  std::string model;
   bool counts = false;
   bool streamed = false;
   std::string body;
@@ -136,6 +145,20 @@ void ModelProxy::Handle(const Incoming& request, net::Reply& reply) {
   } else {
     const Json* stream = body->Find("stream");
     call.streamed = stream != nullptr && stream->boolean() == true;
+  }
+  // "/models/MODEL:generateContent", or the member of the body
+  call.model = config_.protocol == "google"
+                   ? rest.substr(allowed->begin.size(),
+                                 rest.size() - allowed->begin.size() - allowed->end.size())
+                   : model::TextOf(*body, "model");
+  std::string fault = ModelFault(call.model);
+  if (fault.empty() && AsksForSeveralAnswers(*body)) {
+    fault = "one answer to a call: 'n' and 'candidateCount' must be 1";
+  }
+  if (!fault.empty()) {
+    (void)transcript_.Add(
+        "note", Json::Of({{"text", "a model call was refused: " + fault}, {"model", call.model}}));
+    return SendError(reply, 400, "invalid_request_error", fault);
   }
   int removed = 0;
   Json sent = WithoutWebTools(*body, removed);
@@ -216,9 +239,9 @@ void ModelProxy::Forward(const Call& call, const Incoming& request, net::Reply& 
             {}};
       }
     }
-    Count(answer ? *answer : model::Reply{}, took.count());
+    Count(call, answer ? *answer : model::Reply{}, took.count());
   } else if (call.counts && streaming) {
-    Count(model::Reply{}, took.count());  // cut in the middle: asked for all the same
+    Count(call, model::Reply{}, took.count());  // cut in the middle: asked for all the same
   }
   if (!response) {
     const std::string why = config_.key.Redact(response.error().ToString());
@@ -243,15 +266,39 @@ std::optional<Error> ModelProxy::fault() const {
   return fault_;
 }
 
-void ModelProxy::Count(const model::Reply& answer, double seconds) {
+// Why this model may not be asked, or "".
+std::string ModelProxy::ModelFault(const std::string& model) const {
+  const std::string& own = config_.wire.model;
+  if (own.empty() || model == own || config_.side_models.contains(model)) {
+    if (meter_.budget().cost_usd && !PriceOf(model)) {
+      return fmt::format("model '{}' has no price, so a budget of cost cannot be kept", model);
+    }
+    return "";
+  }
+  return fmt::format(
+      "model '{}' is not offered here: this session's model is '{}'; others must be named in "
+      "side_models of [providers.{}] in models.toml",
+      model.substr(0, 200), own, config_.provider);
+}
+
+std::optional<model::Price> ModelProxy::PriceOf(const std::string& model) const {
+  const auto side = config_.side_models.find(model);
+  if (side != config_.side_models.end() && model != config_.wire.model) return side->second;
+  return config_.wire.model.empty() || model == config_.wire.model ? config_.price : std::nullopt;
+}
+
+void ModelProxy::Count(const Call& call, const model::Reply& answer, double seconds) {
   agent::ModelCallCost cost;
   cost.tokens_in = answer.usage.in;
   cost.tokens_cached = answer.usage.cached;
   cost.tokens_out = answer.usage.out;
   cost.tokens_reasoning = answer.usage.reasoning;
-  if (config_.price) cost.cost_usd = model::CostUsd(*config_.price, answer.usage);
+  if (const auto price = PriceOf(call.model)) {
+    cost.cost_usd = model::CostUsd(*price, answer.usage);
+  }
   meter_.AddModelCall(cost);
-  (void)transcript_.Add("usage", Json::Of({{"model_version", answer.model_version},
+  (void)transcript_.Add("usage", Json::Of({{"model", call.model},
+                                           {"model_version", answer.model_version},
                                            {"finish", model::FinishName(answer.finish)},
                                            {"tokens_in", cost.tokens_in},
                                            {"tokens_cached", cost.tokens_cached},

@@ -19,7 +19,8 @@ namespace szarena::program {
 // Serves from its creation to its destruction. Meter and transcript must outlive it.
 class ModelProxy {
  public:
-  // Requests are sent on to `config`'s address with `config`'s key, whatever their own say.
+  // Requests are sent on to `config`'s address with `config`'s key, whatever their own say. They
+  // may ask for config.wire.model (empty: any) and its side_models.
   ModelProxy(net::Listener listener, model::HttpModelConfig config, agent::Meter& meter,
              agent::Transcript& transcript);
 
@@ -30,7 +31,9 @@ class ModelProxy {
   struct Call;
   void Handle(const net::Incoming& request, net::Reply& reply);
   void Forward(const Call& call, const net::Incoming& request, net::Reply& reply);
-  void Count(const model::Reply& answer, double seconds);
+  std::string ModelFault(const std::string& model) const;
+  std::optional<model::Price> PriceOf(const std::string& model) const;
+  void Count(const Call& call, const model::Reply& answer, double seconds);
 
   const model::HttpModelConfig config_;
   const model::Wire& wire_;

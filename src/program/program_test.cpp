@@ -87,6 +87,7 @@ class ProgramTest : public testing::Test {
     config.provider = "anthropic";
     config.protocol = "anthropic";
     config.wire.base_url = url + "/v1";
+    config.wire.model = "m";
     config.key = model::Secret("the-real-key");
     service_ = std::move(config);
   }
@@ -342,6 +343,74 @@ TEST_F(ProxyTest, AnOversizedAnswerCounts) {
     EXPECT_THAT(proxy_->fault()->message, HasSubstr("cannot be kept"));
     proxy_.reset();
   }
+}
+
+// A program may ask the session's model and those that the user names, nothing else at its price.
+TEST_F(ProxyTest, OnlyTheNamedModelsAreOffered) {
+  service_->price = model::Price{.in = 1, .out = 1};
+  service_->side_models = {{"side", model::Price{.in = 100, .out = 0}}, {"unpriced", std::nullopt}};
+  const auto body = [](const std::string& model) {
+    std::string text = kBody;
+    return text.replace(text.find("\"m\""), 3, model);
+  };
+  Start();
+  for (const char* other : {"\"big\"", "\"M\"", "\"\"", "null", "[\"m\"]"}) {
+    const auto refused = Post("/v1/messages", body(other));
+    EXPECT_EQ(refused.status, 400) << other;
+    EXPECT_THAT(refused.body, HasSubstr("this session's model is 'm'"));
+    EXPECT_EQ(Post("/v1/messages/count_tokens", body(other)).status, 400) << other;
+  }
+  EXPECT_TRUE(standin_->seen().empty());
+  EXPECT_EQ(Post("/v1/messages", body("\"m\"")).status, 200);
+  EXPECT_DOUBLE_EQ(*meter_->usage().cost_usd, 120 / 1e6);
+  EXPECT_EQ(Post("/v1/messages", body("\"side\"")).status, 200);
+  EXPECT_DOUBLE_EQ(*meter_->usage().cost_usd, (120 + 100 * 100) / 1e6);
+  EXPECT_EQ(Post("/v1/messages", body("\"unpriced\"")).status, 200);
+  EXPECT_DOUBLE_EQ(*meter_->usage().cost_usd, (120 + 100 * 100) / 1e6);
+  EXPECT_THAT(TranscriptText(), HasSubstr("\"model\": \"side\""));
+  EXPECT_THAT(TranscriptText(), HasSubstr("a model call was refused"));
+  proxy_.reset();
+  Start({.cost_usd = 10});
+  EXPECT_THAT(Post("/v1/messages", body("\"unpriced\"")).body, HasSubstr("has no price"));
+}
+
+TEST_F(ProxyTest, OneAnswerToACall) {
+  for (const auto& [protocol, path, text] :
+       {std::tuple("openai-chat", "/v1/chat/completions",
+                   R"({"model": "m", "n": 2, "messages": [{"role": "user", "content": "hi"}]})"),
+        std::tuple("google", "/v1beta/models/m:generateContent",
+                   R"({"contents": [], "generationConfig": {"candidateCount": 8}})")}) {
+    service_->protocol = protocol;
+    Start();
+    const auto refused = Post(path, text);
+    EXPECT_EQ(refused.status, 400) << protocol;
+    EXPECT_THAT(refused.body, HasSubstr("one answer to a call"));
+    proxy_.reset();
+  }
+  service_->protocol = "google";
+  Start();
+  EXPECT_THAT(Post("/v1beta/models/other:generateContent", "{}").body, HasSubstr("not offered"));
+  EXPECT_TRUE(standin_->seen().empty());
+}
+
+// A count that is none must not run the budget backwards.
+TEST_F(ProxyTest, NegativeTokensAreNotTold) {
+  model::standin::Script script;
+  model::standin::Chat chat;
+  chat.repeat = true;
+  chat.advance = model::standin::Advance::kRequests;
+  model::standin::Turn& turn = chat.turns.emplace_back();
+  turn.text = "hello";
+  turn.tokens_out = -1'000'000;
+  script.chats.push_back(chat);
+  standin_ = *model::standin::StandIn::Start(std::move(script));
+  service_->wire.base_url = standin_->url() + "/v1";
+  Start({.tokens = 1000});
+  EXPECT_EQ(Post("/v1/messages", kBody).status, 200);
+  EXPECT_EQ(meter_->usage().tokens_in, 100);
+  EXPECT_FALSE(meter_->usage().tokens_out.has_value());
+  ASSERT_TRUE(proxy_->fault().has_value());
+  EXPECT_THAT(proxy_->fault()->message, HasSubstr("does not tell its tokens"));
 }
 
 TEST_F(ProxyTest, ErrorsOfTheServiceComeThroughWithoutTheKey) {

@@ -14,6 +14,7 @@
 #include "report/model.h"
 #include "report/text.h"
 #include "report/write.h"
+#include "term/printable.h"
 
 namespace szarena::report {
 namespace {
@@ -119,8 +120,13 @@ judge::Verdict OnTheWafer(uint64_t cycles, const std::string& variant) {
   wafer.arch = "wse2";
   wafer.width = wafer.height = 16;
   wafer.model_error = "estimated, off by a factor of 1.5";
-  wafer.directions[0] = judge::WaferActivity{.elements = 1000, .pes_active = 250, .busy_cycles = 75, .stalled_cycles = 5, .idle_cycles = 20,
-                                             .vector_arithmetic = 12000, .launch_cycles = cycles};
+  wafer.directions[0] = judge::WaferActivity{.elements = 1000,
+                                             .pes_active = 250,
+                                             .busy_cycles = 75,
+                                             .stalled_cycles = 5,
+                                             .idle_cycles = 20,
+                                             .vector_arithmetic = 12000,
+                                             .launch_cycles = cycles};
   verdict.directions[0].candidate->kernel = judge::Figure{30, 30, 30, 3};
   verdict.directions[0].candidate->basis = judge::Basis::kEstimated;
   return verdict;
@@ -187,7 +193,8 @@ TEST_F(ReportTest, EveryFigureOfTheWaferSaysThatItIsEstimated) {
     if (path.ends_with(".csv") || path.ends_with(".json")) continue;
     for (size_t at = text.find(" GB/s"); at != std::string::npos; at = text.find(" GB/s", at + 5)) {
       if (at == 0 || text[at - 1] < '0' || text[at - 1] > '9') continue;
-      EXPECT_EQ(text.substr(at, 17), " GB/s (estimated)") << path << ": " << text.substr(at - 40, 80);
+      EXPECT_EQ(text.substr(at, 17), " GB/s (estimated)")
+          << path << ": " << text.substr(at - 40, 80);
     }
   }
 }
@@ -286,6 +293,17 @@ TEST(Text, Escapes) {
   EXPECT_EQ(EscapeCsv("=1+1"), "'=1+1");
   EXPECT_EQ(EscapeCsv("-1.5e-3"), "-1.5e-3");
   EXPECT_EQ(EscapeMarkdown("a|b"), "a\\|b");
+  // What a model writes steers no terminal and turns no line, in any form of the report.
+  const std::string_view steering = "a\x1b[31m\x07\r\xC2\x9B\xE2\x80\xAE\x7F\x9B z";
+  for (const auto escape : {EscapeHtml, EscapeLatex, EscapeMarkdown, EscapeCsv}) {
+    const std::string text = escape(steering);
+    EXPECT_EQ(text, term::Printable(text));
+    EXPECT_EQ(text.find('\r'), std::string::npos);
+    EXPECT_EQ(text.substr(0, 1), "a");
+    EXPECT_EQ(text.substr(text.size() - 2), " z");
+  }
+  EXPECT_EQ(EscapeMarkdown("\x1b"), "\\\\u{1b}");
+  EXPECT_EQ(EscapeLatex("\x1b"), "\\textbackslash{}u\\{1b\\}");
   EXPECT_EQ(Slug("szp · CPU · ladder"), "szp-cpu-ladder");
 }
 

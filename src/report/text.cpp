@@ -9,6 +9,8 @@
 #include <cmath>
 #include <utility>
 
+#include "term/printable.h"
+
 namespace szarena::report {
 
 std::string Significant(double value) {
@@ -60,10 +62,10 @@ std::string EscapeHtml(std::string_view text) {
         }
     }
   }
-  return out;
+  return term::Printable(out);
 }
 
-std::string EscapeLatex(std::string_view text) {
+std::string EscapeLatex(std::string_view given) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kSigns = {{
       {"\\", "\\textbackslash{}"},
       {"&", "\\&"},
@@ -86,6 +88,8 @@ std::string EscapeLatex(std::string_view text) {
       {"\n", " "},
       {"→", "$\\rightarrow$"},
   }};
+  const std::string shown = term::Printable(given);
+  std::string_view text = shown;
   std::string out;
   while (!text.empty()) {
     const auto sign = std::find_if(kSigns.begin(), kSigns.end(), [&](const auto& s) {
@@ -104,7 +108,7 @@ std::string EscapeLatex(std::string_view text) {
 
 std::string EscapeMarkdown(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : term::Printable(text)) {
     if (c == '<') {
       out += "&lt;";
       continue;
@@ -122,6 +126,7 @@ std::string EscapeCsv(std::string_view text) {
         (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7F;
     body += control ? fmt::format("\\x{:02x}", static_cast<unsigned char>(c)) : std::string(1, c);
   }
+  body = term::Printable(body);
   const bool formula =
       !body.empty() && std::string_view("=+-@\t").find(body.front()) != std::string_view::npos;
   const bool number =

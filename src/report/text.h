@@ -16,11 +16,14 @@ std::string Significant(const std::optional<double>& value);  // kNone where abs
 // "2.31×"
 std::string Times(const std::optional<double>& value);
 
-// Escapes the five characters that mean something in HTML and XML; control characters become
+// Every Escape also shows what steers a terminal or turns the direction of writing as
+// term::Printable does: "\u{1b}".
+//
+// Escapes the five characters that mean something in HTML and XML; C0 characters and DEL become
 // U+FFFD.
 std::string EscapeHtml(std::string_view text);
 // Escapes LaTeX's special characters; known Unicode signs become commands.
-std::string EscapeLatex(std::string_view text);
+std::string EscapeLatex(std::string_view given);
 // Escapes what would break a Markdown table cell.
 std::string EscapeMarkdown(std::string_view text);
 // Quotes where needed (RFC 4180). A leading =, +, -, @ of a text is kept from being a formula.

@@ -75,6 +75,15 @@ model::Message Shortened(model::Message message) {
   return message;
 }
 
+// What a service sends back is no input of the user's: answers that cannot be read, and requests
+// that it calls wrong, are its failures like any other.
+Error OfService(Error error) {
+  if (error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kInvalidArgument) {
+    error.code = ErrorCode::kUnavailable;
+  }
+  return error;
+}
+
 ModelCallCost CostOf(const model::Reply& reply) {
   return {reply.usage.in, reply.usage.cached, reply.usage.out, reply.usage.reasoning,
           reply.cost_usd};
@@ -212,7 +221,9 @@ Result<Chat::Answer> Chat::NewAnswer() {
   };
   const double begin = toolbox.meter().ElapsedSeconds();
   Answer answer;
-  SZARENA_TRY(answer.reply, play_->model.Complete(request_, hooks));
+  auto reply = play_->model.Complete(request_, hooks);
+  if (!reply) return tl::unexpected(OfService(std::move(reply.error())));
+  answer.reply = std::move(*reply);
   SZARENA_TRY_VOID(recorded);
   answer.fault = FaultOf(answer.reply, !request_.tools.empty());
   SZARENA_TRY_VOID(Record(answer, toolbox.meter().ElapsedSeconds() - begin));

@@ -2,6 +2,7 @@
 // Workflows with a scripted model behind a real provider, and a judge of paper.
 #include "agent/workflow/workflow.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "agent/session_runner.h"
 #include "agent/testing/fake_judge.h"
 #include "agent/workflow/archive.h"
+#include "base/exit_code.h"
 #include "model/http_model.h"
 #include "model/testing/standin.h"
 
@@ -84,6 +86,7 @@ class WorkflowTest : public testing::Test {
     base_url_ = config.wire.base_url;
     config.wire.model = "m";
     config.max_reply_bytes = 1 << 20;
+    config.retry.attempts = tries_;
     config.price = model::Price{10, 20, {}, {}};
     ModelAgent agent(std::make_unique<model::HttpModel>(std::move(config)), *FindWorkflow(workflow),
                      kPieces, settings_, "candidate.cpp");
@@ -126,6 +129,7 @@ class WorkflowTest : public testing::Test {
   std::string folder_;
   std::string base_url_;
   std::string protocol_ = "anthropic";
+  int tries_ = model::RetryPolicy{}.attempts;
   FakeJudge judge_;
   std::optional<store::Store> store_;
   std::unique_ptr<standin::StandIn> standin_;
@@ -344,6 +348,41 @@ TEST_F(WorkflowTest, ABudgetThatCannotBeCountedIsRefused) {
   const auto outcome = Run("iterative");
   ASSERT_FALSE(outcome);
   EXPECT_THAT(outcome.error().message, HasSubstr("tells no tokens"));
+}
+
+// Whatever the service sends, it is the service that failed, not what the user gave.
+TEST_F(WorkflowTest, FailuresOfTheServiceAreItsOwn) {
+  tries_ = 1;
+  for (const char* fault : {R"({"garbage": true})", R"({"status": 400})", R"({"status": 404})",
+                            R"({"status": 401})", R"({"status": 500})"}) {
+    fs::remove(folder_ + "/results.sqlite");
+    store_.emplace(*store::Store::Open(folder_ + "/results.sqlite"));
+    ASSERT_TRUE(store_->AddCampaign({"c", "2026-04-22T00:00:00.000Z", false, Json::MakeObject()}));
+    Script({Chat("", {fmt::format(R"({{"text": "x", "faults": [{}]}})", fault)})});
+    const auto outcome = Run("iterative");
+    ASSERT_FALSE(outcome) << fault;
+    EXPECT_EQ(ExitCodeFor(outcome.error().code), ExitCode::kEnvironment) << fault;
+    EXPECT_EQ(Stored().stop, StopReason::kError) << fault;
+  }
+}
+
+// Counts that would run a sum backwards or over its range.
+TEST_F(WorkflowTest, NegativeTokensAreNone) {
+  Script({Chat("", {R"({"text": "x", "tokens_in": -100000})"})});
+  budget_ = {.tokens = 1000};
+  const auto outcome = Run("iterative");
+  ASSERT_FALSE(outcome);
+  EXPECT_THAT(outcome.error().message, HasSubstr("tells no tokens"));
+  EXPECT_FALSE(Stored().usage.tokens_in.has_value());
+}
+
+TEST(Meter, SumsStayInTheirRange) {
+  Meter meter({.tokens = INT64_MAX});
+  meter.AddModelCall({.tokens_in = INT64_MAX, .tokens_out = INT64_MAX});
+  meter.AddModelCall({.tokens_in = INT64_MAX, .tokens_out = 1});
+  EXPECT_EQ(meter.usage().tokens_in, INT64_MAX);
+  EXPECT_EQ(meter.usage().tokens_out, INT64_MAX);
+  EXPECT_TRUE(meter.Reached().has_value());
 }
 
 TEST_F(WorkflowTest, GatedEndsAtTheSpeedOfACopy) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <condition_variable>
 #include <list>
 #include <mutex>
@@ -265,6 +266,20 @@ class HttpServer::Impl : public httplib::Server {
     }
   }
 
+  // A length that is none, or told twice (400), or more than is read (413); 0: it is fine. Without
+  // this the library would wait for a body that never comes.
+  int LengthFault(const httplib::Request& request) const {
+    const size_t count = request.get_header_value_count("Content-Length");
+    if (count == 0) return 0;
+    const std::string text = request.get_header_value("Content-Length");
+    const bool digits =
+        !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+    if (count > 1 || !digits || request.has_header("Transfer-Encoding")) return 400;
+    size_t length = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), length);
+    return fault != std::errc() || length > options_.max_body_bytes ? 413 : 0;
+  }
+
   // The gate; false: it has refused.
   bool Enter(const httplib::Request& request, httplib::Response& response) {
     if (options_.gate) {
@@ -277,6 +292,12 @@ class HttpServer::Impl : public httplib::Server {
         if (!state->body.empty()) response.set_content(state->body, type);
         return false;
       }
+    }
+    if (const int status = LengthFault(request); status != 0) {
+      response.status = status;
+      response.set_header("Connection", "close");
+      response.set_content("header Content-Length is no length that is taken here\n", "text/plain");
+      return false;
     }
     talk_->entered = true;
     talk_->connection.admitted = true;

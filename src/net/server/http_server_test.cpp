@@ -158,6 +158,24 @@ TEST(HttpServer, RefusesWhatIsTooLong) {
   EXPECT_FALSE(called);
 }
 
+// A length that is none is told at once: there is no body to wait for.
+TEST(HttpServer, RefusesALengthThatIsNone) {
+  bool called = false;
+  HttpServer server(*ListenTcp("127.0.0.1", 0), [&](const Incoming&, Reply&) { called = true; });
+  const auto begin = std::chrono::steady_clock::now();
+  for (const auto& [length, status] :
+       {std::pair("-1", "400"), std::pair("1e20", "400"), std::pair("+2", "400"),
+        std::pair("2x", "400"), std::pair("2\r\nContent-Length: 40", "400"),
+        std::pair("2\r\nTransfer-Encoding: chunked", "400"),
+        std::pair("99999999999999999999", "413"), std::pair("100000000", "413")}) {
+    const os::UniqueFd fd = ConnectTcp(server.port());
+    Send(fd, std::string("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ") + length + "\r\n\r\n");
+    EXPECT_THAT(ReadUntil(fd, "\r\n\r\n"), HasSubstr(std::string("HTTP/1.1 ") + status)) << length;
+  }
+  EXPECT_FALSE(called);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
+}
+
 // Names a secret, or is refused.
 bool KnowsTheSecret(const Incoming& request, Reply& reply) {
   if (const std::string* secret = request.Find("X-Name"); secret != nullptr && *secret == "value") {
