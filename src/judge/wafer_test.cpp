@@ -207,6 +207,54 @@ TEST(Wafer, ChangingWhatTheJudgeSetIsFound) {
               HasSubstr("PE (0, 0): n_local is 0, the judge had set 2048"));
 }
 
+TEST(Wafer, NothingIsDoneBetweenLoadAndLaunch) {
+  for (const char* name : {"works_before_the_launch", "works_before_the_launch_in_step"}) {
+    const Verdict verdict = Judge(Options(kFolder + "/" + name));
+    ASSERT_EQ(verdict.Failed(), Stage::kStarted) << verdict.feedback;
+    const std::string detail = verdict.at(Stage::kStarted).detail;
+    EXPECT_THAT(detail, HasSubstr("the machine is not at rest 250000 cycles after load"));
+    EXPECT_THAT(detail, HasSubstr("PE (0, 0): "));
+    EXPECT_THAT(detail, HasSubstr("pe.csl:"));
+  }
+}
+
+// What is done at load time ends, waiting for a wavelet is rest, and neither counts as work.
+TEST(Wafer, LoadTimeCodeThatComesToRestIsFine) {
+  const Verdict plain = Judge(Options(kFolder + "/right_scalar"));
+  const Changed program(
+      "right_scalar", "comptime {",
+      "const silent = @get_color(6);\nconst silent_in = @get_input_queue(5);\n"
+      "const ready_id = @get_local_task_id(9);\nvar table = @zeros([64]u16);\nvar word = "
+      "@zeros([1]u32);\n"
+      "const word_dsd = @get_dsd(mem1d_dsd, .{ .base_address = &word, .extent = 1 });\n"
+      "const silent_dsd = @get_dsd(fabin_dsd, .{ .extent = 1, .fabric_color = silent, .input_queue "
+      "= silent_in });\n"
+      "task ready() void {\n  for (@range(u16, 100)) |k| {\n    for (@range(u16, 64)) |i| table[i] "
+      "= i * k;\n  }\n"
+      "  @mov32(word_dsd, silent_dsd, .{ .async = true });\n}\n"
+      "comptime {\n  @bind_local_task(ready, ready_id);\n  @activate(ready_id);\n"
+      "  @set_local_color_config(silent, .{ .routes = .{ .rx = .{WEST}, .tx = .{RAMP} } });\n"
+      "  @initialize_queue(silent_in, .{ .color = silent });");
+  const Verdict verdict = Judge(Options(program.path()));
+  ASSERT_TRUE(verdict.ranked()) << verdict.feedback;
+  const auto& before = plain.wafer->directions[0];
+  const auto& after = verdict.wafer->directions[0];
+  ASSERT_TRUE(before && after);
+  // The timed data are drawn anew, which changes little; the loops would add half as much again.
+  EXPECT_NEAR(static_cast<double>(after->scalar_instructions) /
+                  static_cast<double>(before->scalar_instructions),
+              1, 0.25);
+}
+
+TEST(Wafer, WorkWithoutEndAfterUnblockingDoesNotFinish) {
+  const Changed program(
+      "right_scalar", "fn compress() void {",
+      "var turns: u32 = 0;\nfn compress() void {\n  sys_mod.unblock_cmd_stream();\n"
+      "  while (turns < 2000000000) turns += 1;");
+  const Verdict verdict = Judge(Options(program.path()));
+  ASSERT_EQ(verdict.Failed(), Stage::kFinished) << verdict.feedback;
+}
+
 TEST(Wafer, AWrongCountIsTheCompressorsFault) {
   const std::string line = "output_word_count[0] = @as(u32, at);";
   const Changed short_by_one("right_scalar", line,

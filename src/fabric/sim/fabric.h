@@ -134,6 +134,13 @@ class Fabric {
   Result<void>
   RunUntilIdle();  // until nothing moves any more and every command is done, else the same errors
   Result<void> RunFor(uint64_t cycles);
+  // Runs at most `cycles` for a machine without open commands to come to rest: nothing is ready,
+  // running or on its way any more, and nothing will be until the host does something. (What waits
+  // for a wavelet rests.) Returns whether it does; fails on a fatal trap and where time is over.
+  Result<bool> Settle(uint64_t cycles);
+  bool AtRest() const;
+  // Where AtRest() does not hold: a PE that is not at rest and what it does there, with the line.
+  std::string WhoMoves() const;
   // What came back, in the order of CopyIn's words; only once, after RunUntil.
   std::vector<uint32_t> TakeOutput(Ticket ticket);
   // First cycle in which the command was running on a PE, and the one in which its last PE was
@@ -141,6 +148,7 @@ class Fabric {
   struct Span {
     uint64_t begin = 0;
     uint64_t end = 0;
+    uint64_t available = 0;  // from then on a PE could take it; 0: not yet known
   };
   Span SpanOf(Ticket ticket) const;
   // Looks for what was left over (unconsumed wavelets, blocked tasks) and adds the findings to

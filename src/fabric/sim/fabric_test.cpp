@@ -182,5 +182,51 @@ TEST(LoadTimeCode, MustEnd) {
   EXPECT_THAT(f.error().message, HasSubstr("does not come to an end"));
 }
 
+// A task that `comptime` activated jumps for ever, or ends.
+TEST(Rest, SettlesOrSaysWhoMoves) {
+  for (const bool ends : {true, false}) {
+    ProgramKit kit(2, 1);
+    ClassKit c = kit.AddClass("pe");
+    c.Task(TaskKind::kLocal, 9, c.Fn("poll", [&](FunctionBuilder& b) {
+      const Label top = b.NewLabel();
+      b.Bind(top);
+      if (!ends) b.Jump(top);
+    }));
+    c.get().initially_active = uint64_t{1} << 9;
+    kit.Place(1, 0, c);
+    auto f = Load(kit);
+    EXPECT_FALSE(f->AtRest());
+    const Result<bool> rests = f->Settle(1000);
+    ASSERT_TRUE(rests) << rests.error().ToString();
+    EXPECT_EQ(*rests, ends);
+    EXPECT_EQ(f->AtRest(), ends);
+    EXPECT_EQ(f->WhoMoves().empty(), ends);
+    if (ends) continue;
+    EXPECT_THAT(f->WhoMoves(), HasSubstr("PE (1, 0): task 'poll' (id 9) runs"));
+    EXPECT_LE(f->now(), 1000u);
+  }
+}
+
+TEST(Rest, WhatNeverEndsIsNotIdle) {
+  // The launched function unblocks the host, and goes on for ever.
+  ProgramKit kit(1, 1);
+  ClassKit c = kit.AddClass("pe");
+  c.ExportFunction("main", c.Fn("main", [&](FunctionBuilder& b) {
+    EmitUnblock(b);
+    const Label top = b.NewLabel();
+    b.Bind(top);
+    b.Jump(top);
+  }));
+  kit.PlaceAll(c);
+  Options options;
+  options.max_cycles = 5000;
+  auto f = Fabric::Create(kit.Build(), options);
+  ASSERT_TRUE(f) << f.error().ToString();
+  Done(**f, (*f)->Launch((*f)->ExportId("main").value(), {}));
+  const auto idle = (*f)->RunUntilIdle();
+  ASSERT_FALSE(idle);
+  EXPECT_EQ(idle.error().code, ErrorCode::kTimeout);
+}
+
 }  // namespace
 }  // namespace szarena::fabric

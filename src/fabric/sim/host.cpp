@@ -484,7 +484,7 @@ std::vector<uint32_t> Fabric::TakeOutput(Ticket ticket) {
 
 Fabric::Span Fabric::SpanOf(Ticket ticket) const {
   const Command& c = impl_->commands[ticket];
-  return {c.begin.load(), c.end.load()};
+  return {c.begin.load(), c.end.load(), c.available};
 }
 
 }  // namespace szarena::fabric

@@ -330,6 +330,34 @@ std::vector<Waiting> Fabric::WaitingPes() {
   return all;
 }
 
+std::string Fabric::WhoMoves() const {
+  const Impl& m = *impl_;
+  if (AtRest()) return {};
+  const auto text = [&](const Pe& pe, LineEntry line, const std::string& what) {
+    const std::string file = m.FileName(line.file);
+    return fmt::format("PE ({}, {}): {}{}", pe.x, pe.y, what,
+                       file.empty() ? std::string() : fmt::format(", at {}:{}", file, line.line));
+  };
+  const LineEntry nowhere{0, kNoIndex, 0};
+  for (const auto& pe : m.pes) {
+    if (pe == nullptr || pe->next_wake == kNever) continue;
+    if (pe->state != MainState::kIdle)
+      return text(*pe, m.LineOf(*pe, kNoIndex, 0), TaskName(*pe) + " runs");
+    for (uint64_t mask = pe->active & ~pe->blocked; mask != 0; mask &= mask - 1) {
+      const auto task = static_cast<uint32_t>(std::countr_zero(mask));
+      return text(*pe, nowhere, fmt::format("task '{}' (id {}) is active", NameOfTask(*pe, task), task));
+    }
+    for (uint32_t i = 0; pe->comm != nullptr && i < pe->comm->ops.size(); ++i) {
+      const DsdState& s = pe->comm->ops[i];
+      if (!s.live) continue;
+      return text(*pe, m.LineOf(*pe, s.function, s.pc),
+                  fmt::format("microthread {} runs @{}", s.slot, FactsOf(s.op).name));
+    }
+    return text(*pe, nowhere, "a task has just run, or a wavelet arrives");
+  }
+  return "wavelets are on their way";
+}
+
 std::string Fabric::DeadlockReport() {
   Impl& m = *impl_;
   const std::vector<Waiting> waiting = WaitingPes();

@@ -199,7 +199,7 @@ Result<void> Fabric::RunUntilIdle() {
   const auto never = [] { return false; };
   impl_->RunCycles(never, impl_->options.max_cycles);
   const auto all = [this] {
-    return std::all_of(impl_->commands.begin(), impl_->commands.end(), [](const Command& c) { return c.remaining.load() == 0; });
+    return AtRest() && std::all_of(impl_->commands.begin(), impl_->commands.end(), [](const Command& c) { return c.remaining.load() == 0; });
   };
   auto r = impl_->Stopped(all, impl_->options.max_cycles);
   if (!r && r.error().message == "deadlock") r.error().message = DeadlockReport();
@@ -212,6 +212,18 @@ Result<void> Fabric::RunFor(uint64_t cycles) {
   if (!impl_->late && !impl_->cancelled) impl_->now = std::max(impl_->now, until);
   if (impl_->AnyFatal() || impl_->late || impl_->cancelled) return impl_->Stopped([] { return false; }, until);
   return {};
+}
+
+bool Fabric::AtRest() const {
+  return std::all_of(impl_->tiles.begin(), impl_->tiles.end(), [](const auto& tile) { return tile->wheel.Next() == kNever; });
+}
+
+Result<bool> Fabric::Settle(uint64_t cycles) {
+  const auto never = [] { return false; };
+  const uint64_t until = std::min(impl_->now + cycles, impl_->options.max_cycles);
+  impl_->RunCycles(never, until);
+  if (impl_->AnyFatal() || impl_->late || impl_->cancelled) SZARENA_TRY_VOID(impl_->Stopped(never, until));
+  return AtRest();
 }
 
 }  // namespace szarena::fabric

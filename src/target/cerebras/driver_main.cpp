@@ -35,6 +35,10 @@ namespace {
 using bytecode::Direction;
 using Clock = std::chrono::steady_clock;
 
+// So long may load-time code run (docs/contracts/cerebras.md).
+constexpr uint64_t kLoadCycles = 250'000;
+constexpr uint64_t kAfterCopies = 100;
+
 [[noreturn]] void Die(const std::string& what) {
   fmt::print(stderr, "driver: {}\n", what);
   std::exit(120);  // NOLINT(concurrency-mt-unsafe)
@@ -198,6 +202,55 @@ class Run {
     return *id;
   }
 
+  // Load-time code runs to its end before the first copy. Nothing else may move before the launch:
+  // what is done before the clock starts must know neither data nor bound.
+  Result<void> ComeToRest() {
+    const Result<bool> rests = machine_->Settle(kLoadCycles);
+    if (!rests && rests.error().code != ErrorCode::kTimeout) return tl::unexpected(rests.error());
+    if (!rests || !*rests) {
+      return Fail(rests ? ErrorCode::kInvalidArgument : ErrorCode::kTimeout,
+                  fmt::format("the machine is not at rest {} cycles after load, before the first "
+                              "copy: {}; nothing may run, or poll, until the launch",
+                              machine_->now(), machine_->WhoMoves()));
+    }
+    rest_cycle_ = machine_->now();
+    at_rest_ = machine_->statistics();
+    work_at_rest_ = Work();
+    return {};
+  }
+  Result<void> CheckRested() {
+    // A copy makes a PE look again at what it waits for, in vain.
+    SZARENA_TRY(const bool rests, machine_->Settle(kAfterCopies));
+    const fabric::Statistics now = machine_->statistics();
+    const std::vector<uint64_t> work = Work();
+    const std::string why = "; nothing may run between load and launch";
+    for (uint32_t pe = 0; pe < Pes(); ++pe) {
+      if (work[pe] != work_at_rest_[pe])
+        return Fail(ErrorCode::kInvalidArgument,
+                    PeName(pe) + " worked while data were copied in" + why);
+    }
+    if (!rests)
+      return Fail(ErrorCode::kInvalidArgument,
+                  "after the copies in the machine is not at rest: " + machine_->WhoMoves() + why);
+    if (now.busy_cycles != at_rest_.busy_cycles || now.stalled_cycles != at_rest_.stalled_cycles ||
+        now.tasks != at_rest_.tasks || now.hops != at_rest_.hops)
+      return Fail(ErrorCode::kInvalidArgument, "PEs worked while data were copied in" + why);
+    return {};
+  }
+  // Of each PE since load: instructions, elements and wavelets.
+  std::vector<uint64_t> Work() const {
+    std::vector<uint64_t> work;
+    work.reserve(Pes());
+    for (int y = 0; y < program_->height; ++y) {
+      for (int x = 0; x < program_->width; ++x) {
+        const fabric::PeCounters count = machine_->StatisticsOf(x, y).count;
+        work.push_back(count.instructions + count.elements + count.wavelets_in +
+                       count.wavelets_out);
+      }
+    }
+    return work;
+  }
+
   Result<void> CopyIn(uint32_t id, uint32_t count, std::vector<uint32_t> words) {
     answer_.bytes_in += words.size() * 4;
     SZARENA_TRY(last_, machine_->CopyIn(id, All(), 32, count, std::move(words)));
@@ -291,6 +344,7 @@ class Run {
     const char* const count_name = forward ? "output_word_count" : "in_word_count";
     SZARENA_TRY(const uint32_t count_id, Symbol(count_name, "u32", 1));
     const std::vector<uint32_t> n(n_local.begin(), n_local.end());
+    SZARENA_TRY_VOID(ComeToRest());
     // Output first: a program may let it share memory with the input.
     {
       std::vector<uint32_t> poison(size_t{Pes()} * call_.out_capacity);
@@ -324,13 +378,14 @@ class Run {
     }
     SZARENA_TRY_VOID(SetCommon("n_local", n));
     SZARENA_TRY_VOID(machine_->RunUntil(last_));
-    answer_.copy_in_cycles = machine_->now();
+    answer_.copy_in_cycles = machine_->now() - rest_cycle_;
+    SZARENA_TRY_VOID(CheckRested());
     const auto begin = Clock::now();
     SZARENA_TRY(const fabric::Ticket launch, machine_->Launch(function, {}));
     launched_ = true;
     const Result<void> ran = machine_->RunUntilIdle();
     answer_.run_seconds = Since(begin);
-    Measure(machine_->SpanOf(launch).begin);
+    Measure(machine_->SpanOf(launch).available);
     SZARENA_TRY_VOID(ran);
     const uint64_t before = machine_->statistics().host_cycles;
     std::vector<uint32_t> got_counts = n;
@@ -373,9 +428,11 @@ class Run {
     SZARENA_TRY(const uint32_t function, Function());
     std::vector<uint32_t> n;
     for (const uint32_t row : n_row) n.insert(n.end(), static_cast<size_t>(program_->width), row);
+    SZARENA_TRY_VOID(ComeToRest());
     SZARENA_TRY_VOID(SetCommon("n_row", n));
     SZARENA_TRY_VOID(machine_->RunUntil(last_));
-    answer_.copy_in_cycles = machine_->now();
+    answer_.copy_in_cycles = machine_->now() - rest_cycle_;
+    SZARENA_TRY_VOID(CheckRested());
     SZARENA_TRY(const fabric::Ticket launch, machine_->Launch(function, {}));
     launched_ = true;
     SZARENA_TRY_VOID(machine_->RunUntil(launch));
@@ -446,25 +503,22 @@ class Run {
     const fabric::Statistics all = machine_->statistics();
     const uint64_t span = all.quiet_since >= begin_cycle ? all.quiet_since - begin_cycle + 1 : 0;
     answer_.launch_cycles = span;
-    answer_.busy_cycles = all.busy_cycles;
-    answer_.stalled_cycles = all.stalled_cycles;
-    answer_.scalar_instructions = all.instructions;
-    answer_.vector_elements = all.elements;
-    answer_.vector_arithmetic = all.arithmetic;
-    answer_.wavelets = all.hops;
+    // What was done at load time is no part of it.
+    answer_.busy_cycles = all.busy_cycles - at_rest_.busy_cycles;
+    answer_.stalled_cycles = all.stalled_cycles - at_rest_.stalled_cycles;
+    answer_.scalar_instructions = all.instructions - at_rest_.instructions;
+    answer_.vector_elements = all.elements - at_rest_.elements;
+    answer_.vector_arithmetic = all.arithmetic - at_rest_.arithmetic;
+    answer_.wavelets = all.hops - at_rest_.hops;
     answer_.memory_pages = all.pages;
     const uint64_t everything = span * Pes();
-    answer_.idle_cycles = everything - std::min(everything, all.busy_cycles + all.stalled_cycles);
-    std::vector<uint64_t> work;
-    work.reserve(Pes());
-    for (int y = 0; y < program_->height; ++y) {
-      for (int x = 0; x < program_->width; ++x) {
-        const fabric::PeCounters count = machine_->StatisticsOf(x, y).count;
-        work.push_back(count.instructions + count.elements + count.wavelets_in +
-                       count.wavelets_out);
-        answer_.total_work += work.back();
-        answer_.largest_work = std::max(answer_.largest_work, work.back());
-      }
+    answer_.idle_cycles =
+        everything - std::min(everything, answer_.busy_cycles + answer_.stalled_cycles);
+    std::vector<uint64_t> work = Work();
+    for (size_t pe = 0; pe < work.size(); ++pe) {
+      work[pe] -= work_at_rest_[pe];
+      answer_.total_work += work[pe];
+      answer_.largest_work = std::max(answer_.largest_work, work[pe]);
     }
     for (const uint64_t w : work)
       answer_.pes_active += w > 0 && w * 10 >= answer_.largest_work ? 1 : 0;
@@ -495,6 +549,9 @@ class Run {
   JobAnswer& answer_;
   std::unique_ptr<fabric::Fabric> machine_;
   fabric::Ticket last_ = 0;
+  uint64_t rest_cycle_ = 0;  // the machine had come to rest, before the first copy
+  fabric::Statistics at_rest_;
+  std::vector<uint64_t> work_at_rest_;
   uint32_t n_id_ = 0;
   uint32_t eb_id_ = 0;
   uint32_t exponent_id_ = 0;
@@ -516,8 +573,7 @@ int RunAll() {
   auto* answers = reinterpret_cast<JobAnswer*>(output.data());
   const auto begin = Clock::now();
   const uint32_t workers = std::max(1u, std::min({job.at_once, job.threads, job.call_count}));
-  const int threads_each =
-      static_cast<int>(std::max(1u, job.threads / std::max(1u, job.at_once)));
+  const int threads_each = static_cast<int>(std::max(1u, job.threads / std::max(1u, job.at_once)));
   // Calls share nothing but the programs, which nobody changes. Whoever takes one runs it, so that
   // before one that ended everything there is none that was not run.
   std::atomic<uint32_t> next = 0;
