@@ -123,6 +123,7 @@ bool SetElement(Evaluator& eval, DsdMaker& maker, TypeId element, Span span) {
     eval.Report(DiagKind::kDsdElement, span, eval.NameOf(element));
     return false;
   }
+  if (!eval.CheckFloatFormat(element, span)) return false;
   maker.known().elem_size = static_cast<uint8_t>(size);
   return true;
 }

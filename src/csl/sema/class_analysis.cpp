@@ -3,6 +3,7 @@
 #include "csl/sema/class_analysis.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "bytecode/descriptor.h"
 #include "csl/sema/scope.h"
@@ -28,18 +29,26 @@ bool ClassAnalysis::Run(const Ast& ast, const std::string& path, const Value* pa
   }
   evaluator_.RunComptimeBlocks(root);
   CompileExports(root);
-  for (const PendingTaskId& pending : unit_.pending_ids) {
-    const std::optional<uint32_t> id = evaluator_.TaskIdOf(*pending.task, pending.span);
-    if (id) pending.set(builder_.code(), *id);
-  }
+  GiveTaskIds();
   evaluator_.FinishInit();
   evaluator_.CompilePending();
+  while (!unit_.pending_ids.empty()) {  // of FIFOs that only code names
+    GiveTaskIds();
+    evaluator_.CompilePending();
+  }
   if (unit_.session.diags.error_count() != errors) return false;
   WriteImage();
   AddSymbols();
   builder_.Finish();
   builder_.code().name = path;
   return unit_.session.diags.error_count() == errors;
+}
+
+void ClassAnalysis::GiveTaskIds() {
+  for (const PendingTaskId& pending : std::exchange(unit_.pending_ids, {})) {
+    const std::optional<uint32_t> id = evaluator_.TaskIdOf(*pending.task, pending.span);
+    if (id) pending.set(builder_.code(), *id);
+  }
 }
 
 std::set<std::string> ClassAnalysis::PlacedVariables() const {

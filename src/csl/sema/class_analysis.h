@@ -34,6 +34,7 @@ class ClassAnalysis {
 
  private:
   void CompileExports(ModuleInstance& root);
+  void GiveTaskIds();
   void WriteImage();
   bool Serialize(const Value& value, std::vector<uint8_t>& out);
   void AddSymbols();

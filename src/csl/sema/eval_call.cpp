@@ -365,6 +365,14 @@ void Evaluator::CompileBody(FnInstance& instance) {
   const TypeId result = instance.result;
   const bool returns_memory = types().IsAggregate(result) || types().kind(result) == TypeKind::kDsd;
   const std::span<const Param> params = fn.module->ast->Get(fn.node->params);
+  bool has_format = CheckFloatFormat(result, fn.module->ast->NameSpanOf(fn.decl));
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (!instance.comptime_args[i]) has_format = CheckFloatFormat(instance.param_types[i], params[i].span) && has_format;
+  }
+  if (!has_format) {
+    compiling_ = saved_compiling;
+    return;
+  }
   std::vector<ScalarType> scalars;
   if (returns_memory) scalars.push_back(ScalarType::kU16);
   for (size_t i = 0; i < params.size(); ++i) {

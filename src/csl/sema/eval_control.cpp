@@ -543,6 +543,7 @@ Operand Evaluator::EvalLocal(DeclId decl, Span span) {
     frame_->locals.push_back({name, Nothing()});
     return Nothing();
   }
+  if (!CheckFloatFormat(type, name_span)) return fail();
   At(span);
   Operand place;
   if (types().IsScalar(type) && !IsAddressTaken(name)) {

@@ -231,6 +231,7 @@ bool Evaluator::ResolveVar(Global& global) {
     Report(DiagKind::kVarOfComptimeType, global.span, global.label, NameOf(type));
     return false;
   }
+  if (global.kind == GlobalKind::kVar && unit_.kind == Unit::Kind::kClass && !CheckFloatFormat(type, global.span)) return false;
   global.type = type;
   global.value = std::move(*value);
   return true;
@@ -288,6 +289,11 @@ std::optional<uint16_t> Evaluator::AddressOfGlobal(Global& global, Span span) {
   if (!Resolve(global)) return std::nullopt;
   if (types().IsComptimeOnly(global.type)) {
     Report(DiagKind::kNotRuntime, span, NameOf(global.type));
+    return std::nullopt;
+  }
+  if (!CheckFloatFormat(global.type, span.IsNone() ? global.span : span)) {
+    session().diags.Note(global.span, "declared here");
+    global.state = Global::State::kFailed;
     return std::nullopt;
   }
   const auto bytes = static_cast<uint32_t>(types().SizeOf(global.type));

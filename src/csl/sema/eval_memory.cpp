@@ -120,6 +120,23 @@ void Evaluator::StoreBits(const Operand& place, const Operand& value, Span span)
   Store(whole, Operand::Register(container, kept), span);
 }
 
+bool Evaluator::CheckFloatFormat(TypeId type, Span span) {
+  const TypeInfo& info = types()[type];
+  switch (info.kind) {
+    case TypeKind::kFloat:
+      if (info.format == FloatFormat::kF32 || type == session().Fp16()) return true;
+      Report(DiagKind::kOtherFloatFormat, span, info.name, NameOf(session().Fp16()));
+      return false;
+    case TypeKind::kArray:
+      return CheckFloatFormat(info.element, span);
+    case TypeKind::kStruct:
+    case TypeKind::kUnion:
+      return std::ranges::all_of(info.fields, [&](const Field& field) { return CheckFloatFormat(field.type, span); });
+    default:
+      return true;
+  }
+}
+
 Operand Evaluator::NewLocalMemory(TypeId type) {
   const auto bytes = static_cast<uint32_t>(std::max<int64_t>(types().SizeOf(type), 1));
   Operand place;
@@ -210,6 +227,7 @@ Operand Evaluator::LoadPlace(Operand operand, Span span) {
   if (operand.container_bytes != 0) return types().IsScalar(operand.type) ? LoadBits(operand, span) : operand;
   const std::optional<ScalarType> scalar = ScalarTypeOf(operand.type);
   if (!scalar) return operand;
+  if (!CheckFloatFormat(operand.type, span)) return Operand::Error();
   At(span);
   const Reg dest = fb_->NewReg();
   if (operand.has_index) {
@@ -265,6 +283,7 @@ std::optional<uint64_t> Evaluator::BitsOf(const Value& value, Span span) {
 }
 
 Reg Evaluator::ToReg(const Operand& operand, Span span) {
+  if (!operand.Stops() && types().IsFloat(operand.type) && !CheckFloatFormat(operand.type, span)) return 0;
   if (operand.kind == Operand::Kind::kReg) return operand.reg;
   if (operand.kind == Operand::Kind::kValue) {
     if (types().kind(operand.type) == TypeKind::kComptimeInt ||

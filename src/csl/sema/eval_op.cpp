@@ -411,6 +411,7 @@ Operand Evaluator::Cast(Operand operand, TypeId type, Span span) {
     (void)Report(DiagKind::kNotComptime, span, "this expression");
     return Operand::Error();
   }
+  if (!CheckFloatFormat(type, span)) return Operand::Error();
   At(span);
   const Reg from_reg = ToReg(operand, span);
   const ScalarType to_scalar = *ScalarTypeOf(type);

@@ -123,6 +123,7 @@ class Evaluator {
   Operand PathToMemory(const Operand& path, Span span);
   Operand NewLocalMemory(TypeId type);  // in the frame of the function
   std::optional<bytecode::ScalarType> ScalarTypeOf(TypeId type);
+  bool CheckFloatFormat(TypeId type, Span span);  // at run time there is one 16-bit float; false after a diagnostic
   std::optional<uint64_t> BitsOf(const Value& value, Span span);  // as they lie in a register
   std::optional<Value> ReadPath(const PointerValue& path, TypeId type, Span span);
   std::optional<int64_t> AddressOfPath(const PointerValue& path, Span span);  // in PE memory
