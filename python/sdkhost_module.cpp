@@ -189,9 +189,17 @@ PYBIND11_MODULE(_sdkhost, m) {
       .def("d2h", [](PyRuntime& r, const py::buffer& words, uint32_t source, int px, int py_, int w, int h, uint32_t count, bool streaming, bool is_16bit, bool col_major) {
         return Take(r.get().CopyOut(source, WordsOf(words, true), ShapeOf(px, py_, w, h, count, streaming, is_16bit, col_major)));
       })
-      .def("launch", [](PyRuntime& r, const std::string& name, const std::vector<uint32_t>& words, const std::optional<std::vector<std::string>>& types) {
+      .def("launch", [](PyRuntime& r, const std::string& name, const std::vector<std::pair<py::object, std::string>>& values) {
         std::vector<Argument> arguments;
-        for (size_t i = 0; i < words.size(); ++i) arguments.push_back({words[i], types ? (*types)[i] : ""});
+        for (const auto& [value, type] : values) {  // "int" and "float" are Python's numbers, else a word and numpy's name of its type
+          if (type == "int") {
+            arguments.emplace_back(std::variant<int64_t, double>(value.cast<int64_t>()));
+          } else if (type == "float") {
+            arguments.emplace_back(std::variant<int64_t, double>(value.cast<double>()));
+          } else {
+            arguments.emplace_back(value.cast<uint32_t>(), type);
+          }
+        }
         return Take(r.get().Launch(name, arguments));
       })
       .def("send", [](PyRuntime& r, const py::tuple& stream, const py::buffer& words) { return Take(r.get().Send(PortOf(stream), WordsOf(words, false))); })

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "bytecode/image.h"
+#include "bytecode/numeric.h"
 
 namespace szarena::sdkhost {
 namespace {
@@ -50,12 +52,9 @@ void ForEachElement(const CopyShape& shape, const Visit& visit) {
   }
 }
 
-// What numpy and Python call a type, against the parameter's.
-bool Fits(const std::string& given, ScalarType wanted) {
-  if (given.empty() || given == "int" || given == "float") {
-    const bool is_float = wanted == ScalarType::kF16 || wanted == ScalarType::kF32;
-    return given.empty() || is_float == (given == "float");
-  }
+// What numpy calls a type, against the parameter's.
+bool Fits(const std::string& given, ScalarType wanted, bytecode::FloatFormat fp16) {
+  if (given.empty()) return true;
   switch (wanted) {
     case ScalarType::kI8: return given == "int8";
     case ScalarType::kI16: return given == "int16";
@@ -64,7 +63,7 @@ bool Fits(const std::string& given, ScalarType wanted) {
     case ScalarType::kU16: return given == "uint16";
     case ScalarType::kU32: return given == "uint32";
     case ScalarType::kBool: return given == "bool" || given == "bool_";
-    case ScalarType::kF16: return given == "float16";
+    case ScalarType::kF16: return given == "float16" && fp16 == bytecode::FloatFormat::kF16;
     case ScalarType::kF32: return given == "float32";
     case ScalarType::kI64:
     case ScalarType::kU64: return false;
@@ -88,6 +87,45 @@ uint64_t ToRegister(uint32_t bits, ScalarType type) {
     case ScalarType::kU64: return bits;
   }
   return bits;
+}
+
+std::string_view NameOf(ScalarType type, bytecode::FloatFormat fp16) {
+  return type == ScalarType::kF16 ? bytecode::FloatFormatName(fp16) : ScalarTypeName(type);
+}
+
+// Why a number without a type cannot be an argument of type `type`, or its bits in a register.
+struct Converted {
+  std::string reason;
+  uint64_t bits = 0;
+};
+
+Converted Convert(int64_t value, ScalarType type) {
+  int64_t min = 0;
+  int64_t max = 0;
+  switch (type) {
+    case ScalarType::kI8: min = INT8_MIN, max = INT8_MAX; break;
+    case ScalarType::kI16: min = INT16_MIN, max = INT16_MAX; break;
+    case ScalarType::kI32: min = INT32_MIN, max = INT32_MAX; break;
+    case ScalarType::kU8: max = UINT8_MAX; break;
+    case ScalarType::kU16: max = UINT16_MAX; break;
+    case ScalarType::kU32: max = UINT32_MAX; break;
+    case ScalarType::kBool: max = 1; break;
+    case ScalarType::kF16:
+    case ScalarType::kF32: return {"an integer; write it as a float"};
+    case ScalarType::kI64:
+    case ScalarType::kU64: return {"an integer; 64-bit parameters cannot be given"};
+  }
+  if (value < min || value > max) return {fmt::format("{}, the type holds {} to {}", value, min, max)};
+  return {"", static_cast<uint64_t>(value)};
+}
+
+Converted Convert(double value, ScalarType type, bytecode::FloatFormat fp16) {
+  if (type != ScalarType::kF16 && type != ScalarType::kF32) return {"a float; write it as an integer"};
+  const bool is_half = type == ScalarType::kF16;
+  const uint64_t bits = is_half ? bytecode::F16FromDouble(fp16, value) : bytecode::F32FromDouble(value);
+  const double result = is_half ? bytecode::F16ToDouble(fp16, static_cast<uint16_t>(bits)) : bytecode::F32ToDouble(static_cast<uint32_t>(bits));
+  if (std::isfinite(value) && !std::isfinite(result)) return {fmt::format("{}, which is too large for the type", value)};
+  return {"", bits};
 }
 
 }  // namespace
@@ -171,10 +209,21 @@ Result<Ticket> Runtime::Launch(const std::string& function, const std::vector<Ar
   }
   std::vector<uint64_t> registers;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (!Fits(arguments[i].type, exported.params[i])) {
-      return Fail(ErrorCode::kInvalidArgument, fmt::format("argument {} of '{}' is of type '{}', the function takes '{}'", i + 1, function, arguments[i].type, ScalarTypeName(exported.params[i])));
+    const ScalarType type = exported.params[i];
+    const std::string_view type_name = NameOf(type, program_->fp16);
+    if (const auto& number = arguments[i].number) {
+      const auto* integer = std::get_if<int64_t>(&*number);
+      const Converted converted = integer != nullptr ? Convert(*integer, type) : Convert(std::get<double>(*number), type, program_->fp16);
+      if (!converted.reason.empty()) {
+        return Fail(ErrorCode::kInvalidArgument, fmt::format("argument {} of '{}' is {}: the function takes '{}'", i + 1, function, converted.reason, type_name));
+      }
+      registers.push_back(converted.bits);
+      continue;
     }
-    registers.push_back(ToRegister(arguments[i].bits, exported.params[i]));
+    if (!Fits(arguments[i].type, type, program_->fp16)) {
+      return Fail(ErrorCode::kInvalidArgument, fmt::format("argument {} of '{}' is of type '{}', the function takes '{}'", i + 1, function, arguments[i].type, type_name));
+    }
+    registers.push_back(ToRegister(arguments[i].bits, type));
   }
   auto ticket = fabric_->Launch(id, std::move(registers));
   if (ticket) last_ = *ticket;

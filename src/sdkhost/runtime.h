@@ -8,6 +8,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/error.h"
@@ -35,10 +37,15 @@ struct CopyShape {
   Order order = Order::kRowMajor;
 };
 
-// One argument of a launch: 32 bits and, where the host knows it, the name of its type ("int16", "float32").
+// One argument of a launch: 32 bits and, where the host knows it, the name of its type ("int16", "float32"). A number without a type
+// (Python's int or float) becomes one of the parameter's type; where that cannot hold it, the launch is refused.
 struct Argument {
+  Argument(uint32_t word, std::string name = "") : bits(word), type(std::move(name)) {}
+  explicit Argument(std::variant<int64_t, double> value) : number(value) {}
+
   uint32_t bits = 0;
   std::string type;
+  std::optional<std::variant<int64_t, double>> number;
 };
 
 class Runtime {

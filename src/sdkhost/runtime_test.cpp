@@ -116,7 +116,9 @@ TEST(Runtime, SaysWhatIsWrong) {
   EXPECT_THAT(r->Launch("set", {{0, "float32"}}).error().message, HasSubstr("of type 'float32', the function takes 'i16'"));
   EXPECT_THAT(r->Launch("words", {}).error().message, HasSubstr("not an exported function"));
   EXPECT_TRUE(r->Launch("set", {{5, "int16"}}));
-  EXPECT_TRUE(r->Launch("set", {{5, "int"}}));
+  EXPECT_TRUE(r->Launch("set", {Argument(std::variant<int64_t, double>(int64_t{-5}))}));
+  EXPECT_THAT(r->Launch("set", {Argument(std::variant<int64_t, double>(int64_t{40000}))}).error().message, HasSubstr("is 40000, the type holds -32768 to 32767: the function takes 'i16'"));
+  EXPECT_THAT(r->Launch("set", {Argument(std::variant<int64_t, double>(1.5))}).error().message, HasSubstr("is a float; write it as an integer: the function takes 'i16'"));
   EXPECT_FALSE(r->Load());
   EXPECT_TRUE(r->Stop());
   EXPECT_EQ(Runtime::Open("/nonexistent", {}).error().code, ErrorCode::kNotFound);

@@ -135,6 +135,10 @@ class Copies(unittest.TestCase):
         np.testing.assert_array_equal(copy(self.runtime, "wide"), np.full(H * W * 4, 12, np.uint32))
         real = copy(self.runtime, "real", count=2).view(np.float32).reshape(-1, 2)
         np.testing.assert_array_equal(real[:, 0], np.full(H * W, 0.75, np.float32))
+        self.runtime.launch("add", -2, 0.1)  # numbers without a type
+        np.testing.assert_array_equal(copy(self.runtime, "wide"), np.full(H * W * 4, 10, np.uint32))
+        real = copy(self.runtime, "real", count=2).view(np.float32).reshape(-1, 2)
+        np.testing.assert_array_equal(real[:, 0], np.full(H * W, np.float32(0.75) + np.float32(0.1), np.float32))
 
     def test_nonblocking_results_come_with_the_wait(self):
         data = words(H, W, 4)
@@ -204,6 +208,16 @@ class Refusals(unittest.TestCase):
             runtime.launch("add", np.int16(1))
         with self.assertRaises(ValueError):
             runtime.launch("add", np.float32(1), np.float32(1))
+        with self.assertRaisesRegex(ValueError, "argument 1 of 'add' is 70000, the type holds -32768 to 32767: the function takes 'i16'"):
+            runtime.launch("add", 70000, 0.5)
+        with self.assertRaisesRegex(ValueError, "argument 1 of 'add' is a float"):
+            runtime.launch("add", 1.0, 0.5)
+        with self.assertRaisesRegex(ValueError, "argument 2 of 'add' is an integer"):
+            runtime.launch("add", 1, 2)
+        with self.assertRaisesRegex(ValueError, "argument 2 of 'add' is 1e\\+300, which is too large"):
+            runtime.launch("add", 1, 1e300)
+        with self.assertRaisesRegex(ValueError, "argument 1 of 'add' is of type 'float64'"):
+            runtime.launch("add", np.float64(1.0), 0.5)
         fixed = np.zeros(24, np.uint32)
         fixed.flags.writeable = False
         with self.assertRaisesRegex(ValueError, "read-only"):

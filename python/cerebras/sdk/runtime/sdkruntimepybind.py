@@ -240,16 +240,25 @@ class SdkRuntime:
     def launch(self, name, *args, nonblock=False):
         """Runs the exported function `name` on every PE of the program rectangle."""
         self._need("running", f"launch('{name}')")
-        return self._end(Task(self._runtime.launch(name, [int(cast_uint32(a)) for a in args], self._kinds(args))), nonblock)
+        return self._end(Task(self._runtime.launch(name, [self._argument(a) for a in args])), nonblock)
 
     def call(self, name, args=(), nonblock=False):
         """The older form of launch: the arguments as a list of 32-bit words."""
         self._need("running", f"call('{name}')")
-        return self._end(Task(self._runtime.launch(name, [int(cast_uint32(a)) for a in args], None)), nonblock)
+        return self._end(Task(self._runtime.launch(name, [(int(cast_uint32(a)), "") for a in args])), nonblock)
 
     @staticmethod
-    def _kinds(args):
-        return [np.asarray(a).dtype.name if isinstance(a, np.generic) else type(a).__name__ for a in args]
+    def _argument(value):
+        """A number and "int" or "float", which the parameter's type decides about, or the word of a typed value and its type."""
+        if isinstance(value, np.generic):
+            return int(cast_uint32(value)), value.dtype.name
+        if type(value) is int:
+            if not -(1 << 63) <= value < (1 << 63):
+                raise ValueError(f"launch: {value} does not fit 32 bits")
+            return value, "int"
+        if type(value) is float:
+            return value, "float"
+        return int(cast_uint32(value)), type(value).__name__
 
     # waiting
 
