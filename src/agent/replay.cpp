@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "data/json_reader.h"
+#include "judge/verdict.h"
 
 namespace szarena::agent {
 namespace {
@@ -34,6 +35,9 @@ Result<ReplayAttempt> ReadAttempt(const JsonReader& reader) {
   SZARENA_TRY(attempt.candidate_sha256, reader.GetString("candidate_sha256"));
   attempt.idea = idea.value_or("");
   attempt.stage = stage.value_or("none");
+  if (attempt.stage != "none" && !judge::ParseStage(attempt.stage)) {
+    return tl::unexpected(reader.Fault("stage", "names no stage"));
+  }
   const Json* files = reader.json().Find("files");
   if (!files || !files->is_array()) return tl::unexpected(reader.Fault("files", "is missing"));
   attempt.files = FilesFromJson(*files);

@@ -73,6 +73,21 @@ class PaperAgent : public Agent {
   }
 };
 
+TEST_F(ReplayTest, AStageThatThereIsNotIsRefused) {
+  FakeJudge judge;
+  PaperAgent paper;
+  ASSERT_TRUE(Run(paper, judge, "paper"));
+  std::ifstream file(Transcript("paper"));
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::string stage = "\"stage\": \"measured\"";
+  ASSERT_NE(text.find(stage), std::string::npos);
+  text.replace(text.find(stage), stage.size(), "\"stage\": \"zzz\"");
+  std::ofstream(folder_ + "/other.jsonl") << text;
+  const auto replay = LoadReplay(folder_ + "/other.jsonl");
+  ASSERT_FALSE(replay);
+  EXPECT_THAT(replay.error().message, HasSubstr("names no stage"));
+}
+
 TEST_F(ReplayTest, EveryAttemptIsJudgedAgain) {
   FakeJudge judge;
   PaperAgent paper;

@@ -150,9 +150,19 @@ Result<Transcript> OpenTranscript(const SessionPlan& plan, const store::Session&
                             path, attempts));
   }
   SZARENA_TRY(Transcript transcript, old ? Transcript::Continue(path) : Transcript::Create(path));
-  if (!old) {
+  if (old) {
+    // A transcript that does not tell them was written before they were told.
+    const Json* runs = transcript.earlier().records.front().Find("timed_runs");
+    if (runs && *runs != Json(plan.timed_runs)) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  fmt::format("session '{}' cannot go on: its timed runs have changed (--runs {}, "
+                              "was {}); all attempts of a session are measured alike",
+                              plan.key.Title(), Json(plan.timed_runs).Dump(), runs->Dump()));
+    }
+  } else {
     SZARENA_TRY_VOID(transcript.Add("session", Json::Of({{"version", kTranscriptVersion},
                                                          {"key", KeyJson(plan.key)},
+                                                         {"timed_runs", plan.timed_runs},
                                                          {"agent", session.agent}})));
   }
   if (!transcript.earlier().First("prompt")) {
@@ -172,9 +182,10 @@ store::Usage EarlierUsage(const TranscriptRecords& earlier) {
 }
 
 // Leaves of the stored attempts those that the transcript has too: others were lost with the end of
-// a damaged transcript and are made again. Records that the session goes on.
-Result<void> GoOn(Transcript& transcript, std::vector<store::Attempt>& attempts, int64_t id,
-                  store::Store& store) {
+// a damaged transcript and are made again. That the session goes on is recorded, and the others are
+// dropped from the store, once it does: where it is refused, nothing has changed.
+void GoOn(Transcript& transcript, std::vector<store::Attempt>& attempts, int64_t id,
+          store::Store& store) {
   const auto& records = transcript.earlier_attempts();
   const auto unknown = std::ranges::find_if(attempts, [&](const store::Attempt& attempt) {
     const auto record = records.find(attempt.number);
@@ -182,10 +193,12 @@ Result<void> GoOn(Transcript& transcript, std::vector<store::Attempt>& attempts,
     return !hash || *hash != Json(attempt.verdict.candidate_sha256);
   });
   const auto lost = static_cast<int64_t>(attempts.end() - unknown);
-  SZARENA_TRY_VOID(transcript.Add("resume", Json::Of({{"attempts_made_again", lost}})));
-  if (lost > 0) SZARENA_TRY_VOID(store.DropAttempts(id, unknown->number - 1));
+  const int64_t kept = lost > 0 ? unknown->number - 1 : 0;
+  transcript.Announce("resume", Json::Of({{"attempts_made_again", lost}}),
+                      [&store, id, lost, kept]() -> Result<void> {
+                        return lost > 0 ? store.DropAttempts(id, kept) : Result<void>();
+                      });
   attempts.erase(unknown, attempts.end());
-  return {};
 }
 
 // Shows in the transcript how long the session has been running, also where nothing else happens
@@ -221,7 +234,7 @@ Result<Played> Play(const SessionPlan& plan, const store::Session& session, int6
   SZARENA_TRY(Transcript transcript, OpenTranscript(plan, session, attempts.size()));
   if (next) transcript.DropSteps();
   SZARENA_TRY(Workspace workspace, PrepareWorkspace(plan, stem, next));
-  if (plan.resume) SZARENA_TRY_VOID(GoOn(transcript, attempts, id, store));
+  if (plan.resume) GoOn(transcript, attempts, id, store);
 
   Toolbox toolbox({.description = plan.description,
                    .workspace = std::move(workspace),

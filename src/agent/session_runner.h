@@ -26,7 +26,8 @@ struct SessionPlan {
   std::vector<Reference> references;  // what there is to read
   Budget budget;
   std::optional<uint64_t>
-      hidden_seed;      // of the judge's hidden data: stored, told in the last record
+      hidden_seed;  // of the judge's hidden data: stored, told in the last record
+  std::optional<int64_t> timed_runs = std::nullopt;  // of an attempt, as the judge does them
   bool resume = false;  // go on with the unfinished session of the same key
 };
 
@@ -44,7 +45,7 @@ struct SessionOutcome {
 };
 
 // Runs one session and stores it. What an unfinished run with the same key left is replaced, or
-// gone on with: then prompt, agent and hidden seed must be the same (kInvalidArgument).
+// gone on with: then prompt, agent, timed runs and hidden seed must be the same (kInvalidArgument).
 // On an Error the session is stored as ended ("error" or "interrupted") with what it had, and the
 // error is returned.
 Result<SessionOutcome> RunSession(const SessionPlan& plan, Agent& agent, JudgePort& judge,

@@ -106,6 +106,7 @@ Transcript::Transcript(Transcript&& other) noexcept
       mutex_(std::move(other.mutex_)),
       next_seq_(other.next_seq_),
       last_add_(other.last_add_),
+      announced_(std::move(other.announced_)),
       earlier_(std::move(other.earlier_)),
       steps_(std::move(other.steps_)),
       attempts_(std::move(other.attempts_)) {}
@@ -119,7 +120,16 @@ Result<void> Transcript::Add(std::string_view kind, const Json& body) {
   return AddLocked(kind, body);
 }
 
+void Transcript::Announce(std::string kind, Json body, std::function<Result<void>()> first) {
+  const std::lock_guard lock(*mutex_);
+  announced_ = Announcement{std::move(kind), std::move(body), std::move(first)};
+}
+
 Result<void> Transcript::AddLocked(std::string_view kind, const Json& body) {
+  if (const auto announced = std::exchange(announced_, std::nullopt)) {
+    SZARENA_TRY_VOID(announced->first());
+    SZARENA_TRY_VOID(AddLocked(announced->kind, announced->body));
+  }
   Json record = Json::Of({{"seq", next_seq_}, {"at", UtcNow()}, {"kind", kind}});
   for (const data::JsonMember& member : body.members()) record.Set(member.key, member.value);
   const std::string line = record.Dump() + "\n";
@@ -137,7 +147,7 @@ Result<void> Transcript::AddLocked(std::string_view kind, const Json& body) {
 
 Result<void> Transcript::Beat(std::chrono::steady_clock::duration quiet) {
   const std::lock_guard lock(*mutex_);
-  if (std::chrono::steady_clock::now() - last_add_ < quiet) return {};
+  if (announced_ || std::chrono::steady_clock::now() - last_add_ < quiet) return {};
   return AddLocked("alive", Json::MakeObject());
 }
 
@@ -182,6 +192,35 @@ const Json* TranscriptRecords::Last(std::string_view kind) const {
 std::vector<std::string> TranscriptRecords::LeftOut(const std::string& path) const {
   std::vector<std::string> lines;
   for (const Error& fault : faults) lines.push_back("left out: " + fault.message);
+  constexpr size_t kMostNamed = 20;
+  std::vector<std::string> misplaced;
+  int64_t last = -1;
+  for (size_t i = 0; i < records.size(); ++i) {
+    const Json* member = records[i].Find("seq");
+    const auto seq = member ? member->integer() : std::nullopt;
+    if (seq == last + 1) {
+      last = *seq;
+    } else if (!seq || *seq <= last) {
+      misplaced.push_back(
+          fmt::format("record {} of '{}' ('{:.40}', seq {:.40}) is not in its place", i + 1, path,
+                      KindOf(records[i]), member ? member->Dump() : "missing"));
+    } else {
+      // Lines that are no JSON are named already.
+      if (faults.empty()) {
+        misplaced.push_back(
+            fmt::format("'{}' has no records with seq {} to {}: missing, or not in "
+                        "their place",
+                        path, last + 1, *seq - 1));
+      }
+      last = *seq;
+    }
+  }
+  if (misplaced.size() > kMostNamed) {
+    const size_t more = misplaced.size() - kMostNamed;
+    misplaced.resize(kMostNamed);
+    misplaced.push_back(fmt::format("and {} more of '{}'", more, path));
+  }
+  lines.insert(lines.end(), misplaced.begin(), misplaced.end());
   if (torn_tail) lines.push_back(fmt::format("the last line of '{}' is torn and left out", path));
   return lines;
 }

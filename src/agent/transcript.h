@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -47,7 +48,8 @@ struct TranscriptRecords {
   const data::Json* Last(std::string_view kind) const;
   // How long the session ran, all its runs together, as the times of the records say.
   double WallSeconds() const;
-  // Which lines were left out, for people; empty where none was.
+  // Which lines were left out, and which records are not in their place (by "seq": twice,
+  // exchanged, of another transcript, missing), for people; empty where none is.
   std::vector<std::string> LeftOut(const std::string& path) const;
 };
 // For showing and judging again: damaged lines are left out and named. kCorrupt: it does not begin
@@ -73,7 +75,10 @@ class Transcript {
 
   // Appends {"seq", "at", "kind", ...members of `body`}.
   Result<void> Add(std::string_view kind, const data::Json& body);
-  // Adds an "alive" record where nothing was added for that long.
+  // Puts this record before the next one that is added, which is when something new happens: while
+  // earlier steps are only given back, nothing is written. `first` is done before it.
+  void Announce(std::string kind, data::Json body, std::function<Result<void>()> first);
+  // Adds an "alive" record where nothing was added for that long, unless an announcement waits.
   Result<void> Beat(std::chrono::steady_clock::duration quiet);
   // Returns once what was added is on the disk.
   Result<void> Sync();
@@ -105,6 +110,12 @@ class Transcript {
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
   int64_t next_seq_ = 0;
   std::chrono::steady_clock::time_point last_add_ = std::chrono::steady_clock::now();
+  struct Announcement {
+    std::string kind;
+    data::Json body;
+    std::function<Result<void>()> first;
+  };
+  std::optional<Announcement> announced_;
   TranscriptRecords earlier_;
   std::deque<data::Json> steps_;
   std::map<int64_t, data::Json> attempts_;

@@ -63,6 +63,26 @@ TEST_F(TranscriptTest, DamagedLinesAreLeftOutAndNamedAndNothingGoesOnFromThem) {
   refused(Line(0, "10:00:00.000", "\"session\", \"version\": 2"), "an older program");
 }
 
+TEST_F(TranscriptTest, RecordsThatAreNotInTheirPlaceAreNamed) {
+  const auto named = [&](const std::vector<int>& order) {
+    std::string text = kHead;
+    for (const int seq : order) text += Line(seq, "10:00:01.000", "\"note\"");
+    Write(text);
+    return ReadTranscript(path_)->LeftOut(path_);
+  };
+  EXPECT_TRUE(named({1, 2, 3}).empty());
+  const auto twice = named({1, 1, 2});
+  ASSERT_EQ(twice.size(), 1U);
+  EXPECT_THAT(twice[0], HasSubstr("record 3 of"));
+  EXPECT_THAT(twice[0], HasSubstr("seq 1) is not in its place"));
+  const auto exchanged = named({2, 1, 3});
+  ASSERT_EQ(exchanged.size(), 2U);
+  EXPECT_THAT(exchanged[0], HasSubstr("seq 1 to 1"));
+  EXPECT_THAT(exchanged[1], HasSubstr("record 3 of"));
+  EXPECT_EQ(named({1, 70, 2}).size(), 2U);  // one of another transcript
+  EXPECT_EQ(named(std::vector<int>(100, 0)).size(), 21U);
+}
+
 TEST_F(TranscriptTest, ATornLineIsCutOffWhereItGoesOn) {
   for (const std::string& tail :
        {std::string(), std::string("{"), Line(1, "10:00:01.000", "\"note\"").substr(0, 40),

@@ -102,6 +102,7 @@ Result<SessionSetup> PrepareSession(const SessionOptions& options, const std::st
   setup.judging.trials = options.timed_runs;
 
   agent::SessionPlan& plan = setup.plan;
+  plan.timed_runs = options.timed_runs;
   plan.key = {.campaign = options.campaign,
               .task = setup.task.name,
               .target = options.target,

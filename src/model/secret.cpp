@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -77,6 +78,24 @@ std::string Secret::Redact(std::string text) const {
   return text;
 }
 
+Result<Secret> MakeSecret(std::string value, const std::string& where) {
+  value = Trimmed(std::move(value));
+  const auto control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+  if (std::ranges::any_of(value, control)) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} holds a control character or a line end; a key is one line", where));
+  }
+  if (value.size() < kShortest) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} has fewer than {} characters: that is no key, and could not be kept "
+                    "out of texts; for a service that needs none, leave it out",
+                    where, kShortest));
+  }
+  return Secret(std::move(value));
+}
+
 std::string KeyringPath(const Environment& environment) {
   if (const char* path = environment("SZARENA_KEYS"); path && *path) return path;
   const char* config = environment("XDG_CONFIG_HOME");
@@ -89,7 +108,8 @@ Result<std::optional<Secret>> FindKey(const std::string& provider, const std::st
                                       const Environment& environment) {
   if (!variable.empty()) {
     if (const char* value = environment(variable); value && *value) {
-      return std::optional(Secret(Trimmed(value)));
+      SZARENA_TRY(Secret key, MakeSecret(value, fmt::format("environment variable {}", variable)));
+      return std::optional(std::move(key));
     }
   }
   const std::string path = KeyringPath(environment);
@@ -107,7 +127,9 @@ Result<std::optional<Secret>> FindKey(const std::string& provider, const std::st
     return Fail(ErrorCode::kInvalidArgument,
                 fmt::format("keyring '{}': '{}' is no text", path, provider));
   }
-  return std::optional(Secret(Trimmed(*value->string())));
+  SZARENA_TRY(Secret key,
+              MakeSecret(*value->string(), fmt::format("keyring '{}': '{}'", path, provider)));
+  return std::optional(std::move(key));
 }
 
 }  // namespace szarena::model

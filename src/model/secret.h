@@ -38,6 +38,11 @@ using Environment = std::function<const char*(const std::string& name)>;
 // The file of keys: TOML, `provider = "key"`. $SZARENA_KEYS, else ~/.config/szarena/keys.toml.
 std::string KeyringPath(const Environment& environment);
 
+// The value as it goes into a header, without white space at its end. kInvalidArgument, naming
+// `where` and never the value: it holds a control character (which would begin another header), or
+// is shorter than six characters (it could not be kept out of texts).
+Result<Secret> MakeSecret(std::string value, const std::string& where);
+
 // The key of a provider: the environment variable (if it is set and not empty), else the keyring
 // file. Nothing: neither has it. A keyring file that others can read, that is no regular file, or
 // that belongs to somebody else is refused (kInvalidArgument) whether or not it has the key.

@@ -264,7 +264,8 @@ Result<HttpModelConfig> ConfigFor(const Settings& settings, const std::string& a
                   fmt::format("provider '{}' needs the environment variable {}", config.provider,
                               variable));
     }
-    config.secret_headers.emplace_back(header, Secret(value));
+    SZARENA_TRY(Secret secret, MakeSecret(value, fmt::format("environment variable {}", variable)));
+    config.secret_headers.emplace_back(header, std::move(secret));
   }
   const bool sends_secrets = !config.key.empty() || !config.secret_headers.empty();
   if (sends_secrets && !provider.plain_http && !provider.base_url.starts_with("https://") &&

@@ -134,6 +134,26 @@ TEST_F(SettingsTest, AKeyringThatOthersCanReadIsRefused) {
   EXPECT_FALSE(FindKey("google", "", environment()));
 }
 
+// A key that would begin another header, or that cannot be kept out of texts.
+TEST_F(SettingsTest, KeysThatAreNoneAreRefused) {
+  for (const char* bad : {"key\r\nX-Other: 1", "key-\nmore-of-it", "key-\tvalue", "key-\x7f-value",
+                          "short", "x", "x     \n"}) {
+    variables_["SOME_KEY"] = bad;
+    const auto key = FindKey("some", "SOME_KEY", environment());
+    ASSERT_FALSE(key) << bad;
+    EXPECT_EQ(key.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(key.error().message, HasSubstr("SOME_KEY"));
+    EXPECT_THAT(key.error().message, testing::Not(HasSubstr("X-Other")));
+  }
+  variables_.erase("SOME_KEY");
+  Write("keys.toml", "some = \"key\\r\\nX-Other: 1\"\n");
+  const auto key = FindKey("some", "SOME_KEY", environment());
+  ASSERT_FALSE(key);
+  EXPECT_THAT(key.error().message, HasSubstr("control character"));
+  variables_["SOME_KEY"] = "sixsix\r\n";  // a file's line end
+  EXPECT_EQ((*FindKey("some", "SOME_KEY", environment()))->Reveal(), "sixsix");
+}
+
 TEST_F(SettingsTest, AKeyGoesUnencryptedToThisMachineOnly) {
   variables_["OPENAI_API_KEY"] = "key-of-somebody";
   auto settings = Read("[providers.openai]\nbase_url = 'http://gateway.example/v1'\n");

@@ -103,6 +103,7 @@ class WorkflowTest : public testing::Test {
     plan.description = Json::Of({{"task", "szp"}});
     plan.out_dir = folder_;
     plan.budget = budget_;
+    plan.timed_runs = timed_runs_;
     plan.resume = resume;
     return RunSession(plan, agent, judge_, *store_, {}, stop_.get_token());
   }
@@ -135,6 +136,7 @@ class WorkflowTest : public testing::Test {
   std::unique_ptr<standin::StandIn> standin_;
   WorkflowSettings settings_;
   Budget budget_;
+  std::optional<int64_t> timed_runs_;
   std::stop_source stop_;
   std::vector<store::Attempt> attempts_;
 };
@@ -603,6 +605,39 @@ TEST_F(WorkflowTest, AChangedSessionDoesNotGoOn) {
   const auto outcome = Run("iterative", true);
   ASSERT_FALSE(outcome);
   EXPECT_THAT(outcome.error().message, HasSubstr("has changed"));
+}
+
+// What is refused is left as it is: file, results and state.
+TEST_F(WorkflowTest, ARefusedSessionHasNotChanged) {
+  timed_runs_ = 10;
+  Script({Chat("ITERATIVE", {Write("speed=2"), Submit(true)})});
+  judge_.before_answer = [this] { stop_.request_stop(); };
+  ASSERT_FALSE(Run("iterative"));
+  stop_ = {};
+  const std::string whole = Transcript();
+  timed_runs_ = 20;
+  auto outcome = Run("iterative", true);
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(outcome.error().message, HasSubstr("--runs 20, was 10"));
+  EXPECT_EQ(Transcript(), whole);
+  timed_runs_ = 10;
+  // A step that the agent does not take, known only once it has come there.
+  std::string other = whole;
+  const std::string kind = "\"kind\": \"tool-call\"";
+  ASSERT_NE(other.find(kind), std::string::npos);
+  other.replace(other.find(kind), kind.size(), "\"kind\": \"note\"");
+  std::ofstream(folder_ + "/" + Stored().transcript, std::ios::trunc) << other;
+  outcome = Run("iterative", true);
+  ASSERT_FALSE(outcome);
+  EXPECT_THAT(outcome.error().message, HasSubstr("cannot go on with transcript"));
+  EXPECT_EQ(Transcript(), other);
+  EXPECT_EQ(Stored().stop, StopReason::kInterrupted);
+  std::ofstream(folder_ + "/" + Stored().transcript, std::ios::trunc) << whole;
+  judge_.before_answer = nullptr;
+  outcome = Run("iterative", true);
+  ASSERT_TRUE(outcome) << outcome.error().ToString();
+  EXPECT_THAT(Transcript(), HasSubstr("\"kind\": \"resume\""));
 }
 
 TEST_F(WorkflowTest, TheTeamPlansCodesAndCriticises) {
