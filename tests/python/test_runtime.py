@@ -316,6 +316,16 @@ class Options(unittest.TestCase):
             self.assertRegex(done.stderr, f"{name}='{value}'.*expected")
         self.assertEqual(self.run_with("--max-cycles=0x100", "--picker=7", "--trap=warn").returncode, 0)
 
+    def test_an_endless_loop_is_named_at_the_limit(self):
+        out = program("spin", SPIN, "@export_name(\"spin\", fn ()void);", 1, 1)
+        script = os.path.join(root, "spin.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write("import sys\nfrom cerebras.sdk.runtime.sdkruntimepybind import SdkRuntime\nr = SdkRuntime(sys.argv[1])\nr.load()\nr.run()\nr.launch('spin', nonblock=False)\n")
+        for backend in ("bytecode", "auto"):
+            done = subprocess.run(["cs_python", f"--backend={backend}", "--max-cycles=200000", script, out], cwd=root, check=False, capture_output=True, text=True)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertRegex(done.stderr, r"after 200000 cycles, the limit that was given; PE \(0, 0\): function 'spin', launched by the host, runs, at .*pe\.csl:6")
+
 
 STREAM = """
 param memcpy_params: comptime_struct;

@@ -226,6 +226,7 @@ TEST(Rest, WhatNeverEndsIsNotIdle) {
   const auto idle = (*f)->RunUntilIdle();
   ASSERT_FALSE(idle);
   EXPECT_EQ(idle.error().code, ErrorCode::kTimeout);
+  EXPECT_THAT(idle.error().message, HasSubstr("still runs after 5000 cycles, the limit that was given; PE (0, 0): function 'main', launched by the host, runs"));
 }
 
 }  // namespace

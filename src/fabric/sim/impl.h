@@ -231,6 +231,7 @@ struct Fabric::Impl {
   void CollectTraps();
   void FindRouteLoops();  // route_loops.cpp
   std::string LoopsFound();  // as lines of a message
+  std::string WhoMoves() const;  // the first PE or wavelet that is not at rest; something is
   std::string StreamName(uint32_t color) const;
   std::string StreamProgress(const Command& c) const;
   bytecode::LineEntry LineOf(const Pe& pe, uint32_t function, uint32_t pc) const;

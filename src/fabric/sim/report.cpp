@@ -330,19 +330,19 @@ std::vector<Waiting> Fabric::WaitingPes() {
   return all;
 }
 
-std::string Fabric::WhoMoves() const {
-  const Impl& m = *impl_;
-  if (AtRest()) return {};
+std::string Fabric::WhoMoves() const { return AtRest() ? std::string() : impl_->WhoMoves(); }
+
+std::string Fabric::Impl::WhoMoves() const {
   const auto text = [&](const Pe& pe, LineEntry line, const std::string& what) {
-    const std::string file = m.FileName(line.file);
+    const std::string file = FileName(line.file);
     return fmt::format("PE ({}, {}): {}{}", pe.x, pe.y, what,
                        file.empty() ? std::string() : fmt::format(", at {}:{}", file, line.line));
   };
   const LineEntry nowhere{0, kNoIndex, 0};
-  for (const auto& pe : m.pes) {
+  for (const auto& pe : pes) {
     if (pe == nullptr || pe->next_wake == kNever) continue;
     if (pe->state != MainState::kIdle)
-      return text(*pe, m.LineOf(*pe, kNoIndex, 0), TaskName(*pe) + " runs");
+      return text(*pe, LineOf(*pe, kNoIndex, 0), TaskName(*pe) + " runs");
     for (uint64_t mask = pe->active & ~pe->blocked; mask != 0; mask &= mask - 1) {
       const auto task = static_cast<uint32_t>(std::countr_zero(mask));
       return text(*pe, nowhere, fmt::format("task '{}' (id {}) is active", NameOfTask(*pe, task), task));
@@ -350,7 +350,7 @@ std::string Fabric::WhoMoves() const {
     for (uint32_t i = 0; pe->comm != nullptr && i < pe->comm->ops.size(); ++i) {
       const DsdState& s = pe->comm->ops[i];
       if (!s.live) continue;
-      return text(*pe, m.LineOf(*pe, s.function, s.pc),
+      return text(*pe, LineOf(*pe, s.function, s.pc),
                   fmt::format("microthread {} runs @{}", s.slot, FactsOf(s.op).name));
     }
     return text(*pe, nowhere, "a task has just run, or a wavelet arrives");
@@ -441,6 +441,7 @@ void Fabric::Stop() {
   Impl& m = *impl_;
   if (m.stopped) return;
   m.stopped = true;
+  if (m.LoopsFound().empty()) m.FindRouteLoops();
   for (uint32_t id = 0; id < m.pes.size(); ++id) {
     Tile& tile = m.TileOf(id);
     uint64_t left = 0;

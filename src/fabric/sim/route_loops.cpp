@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks for routes that lead wavelets in a circle, once a run has come to its end without being
-// done.
+// Looks for routes that lead wavelets in a circle, once a run has come to its end, done or not.
 #include <fmt/format.h>
 
 #include "fabric/sim/impl.h"

@@ -404,6 +404,23 @@ TEST(Teardown, HandlerRunsAndExitLetsTrafficGoOn) {
   EXPECT_THAT(f->traps().back().ToString(), HasSubstr("unconsumed-wavelets"));
 }
 
+TEST(Router, ACircleIsNamedWhereTheProgramEndsAllTheSame) {
+  ProgramKit kit(2, 1);
+  kit.Place(0, 0, Sender(kit, 6, {{1, false}, {2, false}, {3, false}, {4, false}, {5, false}}));
+  kit.Place(1, 0, Collector(kit, 7));
+  kit.Route(0, 0, 6, {kR, kE}, {kE});
+  kit.Route(1, 0, 6, {kW}, {kW});
+  auto f = Fabric::Create(kit.Build(), {}).value();
+  ASSERT_TRUE(f->RunUntil(f->Launch(f->ExportId("main").value(), {}).value()));
+  ASSERT_TRUE(f->RunUntilIdle());
+  EXPECT_TRUE(f->traps().empty());
+  f->Stop();
+  std::string all;
+  for (const Trap& trap : f->traps()) all += trap.ToString() + "\n";
+  EXPECT_THAT(all, AllOf(HasSubstr("unconsumed-wavelets"), HasSubstr("route-loop at PE (0, 0)"),
+                         HasSubstr("the routes of colour 6 lead in a circle of 2 PEs")));
+}
+
 TEST(ControlTask, NeedsAnUnblockedColourWithoutDataTask) {
   for (const bool unblock : {false, true}) {
     ProgramKit kit(2, 1);

@@ -175,13 +175,13 @@ Result<void> Fabric::Impl::Stopped(const std::function<bool()>& done, uint64_t u
     }
   }
   if (done()) return {};
-  if (late) return Fail(ErrorCode::kTimeout, fmt::format("the simulation took too long; it had come to cycle {}", now));
+  if (late) return Fail(ErrorCode::kTimeout, fmt::format("the simulation took too long; it had come to cycle {}; {}", now, WhoMoves()));
   if (cancelled) return Fail(ErrorCode::kCancelled, fmt::format("the run was interrupted at cycle {}", now));
   FindRouteLoops();
   uint64_t next = kNever;
   for (const auto& tile : tiles) next = std::min(next, tile->wheel.Next());
   if (next != kNever && next > until) {
-    return Fail(ErrorCode::kTimeout, fmt::format("the program still runs after {} cycles, the limit that was given{}", until, LoopsFound()));
+    return Fail(ErrorCode::kTimeout, fmt::format("the program still runs after {} cycles, the limit that was given; {}{}", until, WhoMoves(), LoopsFound()));
   }
   return Fail(ErrorCode::kUnavailable, "deadlock");
 }
