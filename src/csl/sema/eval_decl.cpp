@@ -11,6 +11,13 @@ namespace szarena::csl {
 
 namespace {
 constexpr uint32_t kMaxImportDepth = 64;
+
+// `const S = struct { … }` and the like.
+bool IsContainer(const Global& global) {
+  const Ast& ast = *global.module->ast;
+  const auto* var = ast.As<VarDecl>(global.decl);
+  return var != nullptr && var->init && ast.As<ContainerExpr>(var->init) != nullptr;
+}
 }  // namespace
 
 ModuleInstance& Unit::AddModule(const Ast& ast, std::string path, Span origin) {
@@ -91,7 +98,7 @@ bool Evaluator::Resolve(Global& global) {
     case Global::State::kFailed:
       return false;
     case Global::State::kActive:
-      Report(DiagKind::kDependencyLoop, global.span, global.label);
+      Report(IsContainer(global) ? DiagKind::kTypeNamesItself : DiagKind::kDependencyLoop, global.span, global.label);
       global.state = Global::State::kFailed;
       return false;
     case Global::State::kNew:
