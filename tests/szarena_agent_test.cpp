@@ -115,6 +115,17 @@ class AgentProgramTest : public ProgramTest {
   std::unique_ptr<standin::StandIn> standin_;
 };
 
+// What a service does not tell is not shown as zero.
+TEST_F(AgentProgramTest, UnknownTokensAreUnknown) {
+  Start({Chat("", "requests", {Json::Of({{"text", "x"}, {"tokens_in", -1}})})});
+  os::ProcessSpec spec = Spec("openai-chat:m", "iterative", {"--model-calls", "1"});
+  std::erase(spec.argv, "--json");
+  const auto run = Run(spec);
+  ASSERT_EQ(run.status.code, 0) << run.err;
+  EXPECT_NE(run.out.find("1 model calls, unknown tokens in, unknown out"), std::string::npos)
+      << run.out;
+}
+
 struct Pair {
   const char* agent;
   const char* workflow;

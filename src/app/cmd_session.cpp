@@ -43,8 +43,11 @@ void PrintOutcome(const Options& options, const SessionSetup& setup,
                store::StopReasonName(outcome.stop));
     const store::Usage& usage = outcome.usage;
     if (usage.model_calls) {
+      const auto count = [](const std::optional<int64_t>& tokens) {
+        return tokens ? std::to_string(*tokens) : "unknown";
+      };
       fmt::print("{} model calls, {} tokens in, {} out{}\n", *usage.model_calls,
-                 usage.tokens_in.value_or(0), usage.tokens_out.value_or(0),
+                 count(usage.tokens_in), count(usage.tokens_out),
                  usage.cost_usd ? fmt::format(", {:.4f} USD", *usage.cost_usd) : "");
     }
     fmt::print("results: {}\n", setup.results);
