@@ -135,7 +135,7 @@ Variant VariantOf(Variant asked, const target::Candidate& candidate) {
   Variant variant = Variant::kResident;
   for (const target::CandidateFile& file : candidate.files) {
     if (file.path == "run.py") return Variant::kFreeHost;
-    if (file.path == "layout.csl" && file.bytes.find("in_color_id") != std::string::npos)
+    if (file.path == "layout.csl" && target::cerebras::DeclaresParam(file.bytes, "in_color_id"))
       variant = Variant::kStreaming;
   }
   return variant;

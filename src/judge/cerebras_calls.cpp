@@ -182,6 +182,10 @@ std::optional<Finding> CerebrasPlatform::FindingOf(CallKind kind,
     return Finding{Stage::kOutputProduced,
                    function + " reaches outside of an array: " + FirstLine(text)};
   }
+  if (answer.changed_pointer != 0) {
+    return Finding{Stage::kOutputProduced,
+                   fmt::format("{} changed an exported pointer: {}", function, answer.message)};
+  }
   if (answer.changed_symbol != 0) {
     return Finding{
         Stage::kOutputProduced,

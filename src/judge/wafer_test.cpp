@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "data/toml.h"
+#include "judge/cerebras.h"
 #include "judge/evaluate.h"
 #include "os/temp_dir.h"
 
@@ -205,6 +206,32 @@ TEST(Wafer, ChangingWhatTheJudgeSetIsFound) {
   ASSERT_EQ(verdict.Failed(), Stage::kOutputProduced) << verdict.feedback;
   EXPECT_THAT(verdict.at(Stage::kOutputProduced).detail,
               HasSubstr("PE (0, 0): n_local is 0, the judge had set 2048"));
+}
+
+TEST(Wafer, ExportedPointersStay) {
+  // A change of what the judge set would go unseen.
+  const Changed program("right_scalar", "output_word_count[0] = @as(u32, at);",
+                        "output_word_count[0] = @as(u32, at);\n  keep[0] = n_local[0];\n"
+                        "  n_local[0] = 7;\n  n_local_ptr = &keep;");
+  std::ofstream(program.path() + "/pe.csl", std::ios::app) << "\nvar keep = @zeros([1]u32);\n";
+  const Verdict verdict = Judge(Options(program.path()));
+  ASSERT_EQ(verdict.Failed(), Stage::kOutputProduced) << verdict.feedback;
+  EXPECT_THAT(verdict.at(Stage::kOutputProduced).detail,
+              HasSubstr("compress changed an exported pointer: PE (0, 0): 'n_local' points to 0x"));
+}
+
+TEST(Wafer, TheVariantIsThatOfTheDeclaredParams) {
+  const auto variant = [](const std::string& layout) {
+    target::Candidate candidate;
+    candidate.files.push_back({"layout.csl", layout});
+    return VariantOf(WaferOptions::Variant::kAuto, candidate);
+  };
+  EXPECT_EQ(variant("param width: u16;\n// no param in_color_id: u16;\n"),
+            WaferOptions::Variant::kResident);
+  EXPECT_EQ(variant("const s = \"param in_color_id\"; const in_color_id = 1;"),
+            WaferOptions::Variant::kResident);
+  EXPECT_EQ(variant("param width: u16;\nparam // west\n  in_color_id: u16;\n"),
+            WaferOptions::Variant::kStreaming);
 }
 
 TEST(Wafer, NothingIsDoneBetweenLoadAndLaunch) {

@@ -188,6 +188,7 @@ class Run {
                                found->target_bytes, words * 4));
       }
     }
+    symbols_.push_back({*id, {}});
     return *id;
   }
   Result<uint32_t> Function() {
@@ -216,6 +217,7 @@ class Run {
     rest_cycle_ = machine_->now();
     at_rest_ = machine_->statistics();
     work_at_rest_ = Work();
+    for (auto& [id, addresses] : symbols_) addresses = AddressesOf(id);
     return {};
   }
   Result<void> CheckRested() {
@@ -270,18 +272,11 @@ class Run {
   // Where the poison of the output symbol ends: up to which of its words a PE wrote something.
   std::vector<uint32_t> Written(uint32_t id) {
     std::vector<uint32_t> written;
+    const std::vector<uint16_t> addresses = AddressesOf(id);
     for (uint32_t pe = 0; pe < Pes(); ++pe) {
       const auto x = static_cast<int>(pe % static_cast<uint32_t>(program_->width));
       const auto y = static_cast<int>(pe / static_cast<uint32_t>(program_->width));
-      uint32_t address = 0;
-      for (const auto& binding : program_->classes[program_->At(x, y).code_class].exports) {
-        if (binding.export_id != id) continue;
-        address = binding.value;
-        if (!binding.constant) {
-          const std::vector<uint8_t> pointer = machine_->ReadMemory(x, y, binding.address, 2);
-          address = pointer[0] | static_cast<uint32_t>(pointer[1]) << 8;
-        }
-      }
+      const uint32_t address = addresses[pe];
       const uint32_t room = bytecode::kSramBytes - std::min(bytecode::kSramBytes, address);
       uint32_t words = std::min(call_.out_capacity, room / 4);
       const std::vector<uint8_t> bytes = machine_->ReadMemory(x, y, address, words * 4);
@@ -294,11 +289,49 @@ class Run {
     }
     return written;
   }
-  // The symbols that both variants set, on every PE.
-  Result<void> SetCommon(const char* n_name, const std::vector<uint32_t>& n_of_pe) {
+  // The address that an export stands for on each PE now: of the array behind an exported pointer.
+  std::vector<uint16_t> AddressesOf(uint32_t id) const {
+    std::vector<uint16_t> addresses;
+    addresses.reserve(Pes());
+    for (uint32_t pe = 0; pe < Pes(); ++pe) {
+      const auto x = static_cast<int>(pe % static_cast<uint32_t>(program_->width));
+      const auto y = static_cast<int>(pe / static_cast<uint32_t>(program_->width));
+      uint32_t address = 0;
+      for (const auto& binding : program_->classes[program_->At(x, y).code_class].exports) {
+        if (binding.export_id != id) continue;
+        address = binding.value;
+        if (!binding.constant) {
+          const std::vector<uint8_t> pointer = machine_->ReadMemory(x, y, binding.address, 2);
+          address = pointer[0] | static_cast<uint32_t>(pointer[1]) << 8;
+        }
+      }
+      addresses.push_back(static_cast<uint16_t>(address));
+    }
+    return addresses;
+  }
+  // What the judge reads after the launch is what it set before: exported pointers stay.
+  bool PointersKept() {
+    for (const auto& [id, addresses] : symbols_) {
+      const std::vector<uint16_t> now = AddressesOf(id);
+      const auto changed = std::mismatch(now.begin(), now.end(), addresses.begin()).first;
+      if (changed == now.end()) continue;
+      const auto pe = static_cast<uint32_t>(changed - now.begin());
+      answer_.changed_pointer = pe + 1;
+      Put(answer_.message,
+          fmt::format("{}: '{}' points to 0x{:04x}, before the launch to 0x{:04x}", PeName(pe),
+                      program_->exports[id].name, now[pe], addresses[pe]));
+      return false;
+    }
+    return true;
+  }
+  Result<void> FindCommon(const char* n_name) {
     SZARENA_TRY(n_id_, Symbol(n_name, "u32", 1));
     SZARENA_TRY(eb_id_, Symbol("eb_f32", "f32", 1));
     SZARENA_TRY(exponent_id_, Symbol("eb_exponent", "i32", 1));
+    return {};
+  }
+  // The symbols that both variants set, on every PE.
+  Result<void> SetCommon(const std::vector<uint32_t>& n_of_pe) {
     SZARENA_TRY_VOID(CopyIn(n_id_, 1, n_of_pe));
     SZARENA_TRY_VOID(CopyIn(eb_id_, 1, std::vector<uint32_t>(Pes(), call_.eb_bits)));
     return CopyIn(exponent_id_, 1,
@@ -343,6 +376,7 @@ class Run {
                                             : Symbol("output", element, call_.out_capacity));
     const char* const count_name = forward ? "output_word_count" : "in_word_count";
     SZARENA_TRY(const uint32_t count_id, Symbol(count_name, "u32", 1));
+    SZARENA_TRY_VOID(FindCommon("n_local"));
     const std::vector<uint32_t> n(n_local.begin(), n_local.end());
     SZARENA_TRY_VOID(ComeToRest());
     // Output first: a program may let it share memory with the input.
@@ -376,7 +410,7 @@ class Run {
     } else {
       SZARENA_TRY_VOID(CopyIn(count_id, 1, {counts.begin(), counts.end()}));
     }
-    SZARENA_TRY_VOID(SetCommon("n_local", n));
+    SZARENA_TRY_VOID(SetCommon(n));
     SZARENA_TRY_VOID(machine_->RunUntil(last_));
     answer_.copy_in_cycles = machine_->now() - rest_cycle_;
     SZARENA_TRY_VOID(CheckRested());
@@ -387,6 +421,7 @@ class Run {
     answer_.run_seconds = Since(begin);
     Measure(machine_->SpanOf(launch).available);
     SZARENA_TRY_VOID(ran);
+    if (!PointersKept()) return {};
     const uint64_t before = machine_->statistics().host_cycles;
     std::vector<uint32_t> got_counts = n;
     if (forward) {
@@ -428,8 +463,9 @@ class Run {
     SZARENA_TRY(const uint32_t function, Function());
     std::vector<uint32_t> n;
     for (const uint32_t row : n_row) n.insert(n.end(), static_cast<size_t>(program_->width), row);
+    SZARENA_TRY_VOID(FindCommon("n_row"));
     SZARENA_TRY_VOID(ComeToRest());
-    SZARENA_TRY_VOID(SetCommon("n_row", n));
+    SZARENA_TRY_VOID(SetCommon(n));
     SZARENA_TRY_VOID(machine_->RunUntil(last_));
     answer_.copy_in_cycles = machine_->now() - rest_cycle_;
     SZARENA_TRY_VOID(CheckRested());
@@ -460,6 +496,7 @@ class Run {
       to.Add(words);
     }
     SZARENA_TRY_VOID(ran);
+    if (!PointersKept()) return {};
     return CheckCommon("n_row", n);
   }
   fabric::PortAddress Out(int x, uint32_t y) const {
@@ -552,6 +589,8 @@ class Run {
   uint64_t rest_cycle_ = 0;  // the machine had come to rest, before the first copy
   fabric::Statistics at_rest_;
   std::vector<uint64_t> work_at_rest_;
+  // The exports that are used, and where each is on each PE when the machine had come to rest.
+  std::vector<std::pair<uint32_t, std::vector<uint16_t>>> symbols_;
   uint32_t n_id_ = 0;
   uint32_t eb_id_ = 0;
   uint32_t exponent_id_ = 0;

@@ -89,7 +89,7 @@ struct JobAnswer {
       0;  // 1 + PE on which a symbol that the judge sets was changed: `message`
   uint32_t pes = 0;
   uint32_t pes_active = 0;  // with at least a tenth of the work of the busiest
-  uint32_t reserved = 0;
+  uint32_t changed_pointer = 0;  // 1 + PE on which an exported pointer was changed: `message`
   uint64_t launch_cycles = 0;   // the clock of docs/contracts/cerebras.md
   uint64_t copy_in_cycles = 0;  // host link by the cost model
   uint64_t copy_out_cycles = 0;

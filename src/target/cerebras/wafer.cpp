@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 
+#include "csl/lex/lexer.h"
 #include "os/errno.h"
 #include "os/files.h"
 #include "os/shared_memory.h"
@@ -61,6 +62,21 @@ uint64_t Align(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 Geometry WholeWafer(bytecode::Arch arch) {
   // docs/contracts/cerebras.md: the fabric less the columns and rows of the host connections.
   return arch == bytecode::Arch::kWse2 ? Geometry{arch, 750, 994} : Geometry{arch, 755, 1170};
+}
+
+bool DeclaresParam(const std::string& source, std::string_view name) {
+  csl::SourceMap sources;
+  csl::DiagSink faults;  // the compiler will tell
+  const auto id = sources.Add("layout.csl", source);
+  if (!id) return false;
+  const std::vector<csl::Token> tokens = csl::Lex(sources, *id, faults);
+  for (size_t i = 0; i + 1 < tokens.size(); ++i) {
+    if (tokens[i].kind == csl::TokenKind::kParam &&
+        tokens[i + 1].kind == csl::TokenKind::kIdentifier &&
+        sources.Text(tokens[i + 1].span) == name)
+      return true;
+  }
+  return false;
 }
 
 Result<CompileResult> Compile(const sandbox::Sandbox& sandbox, const Candidate& candidate,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,10 @@ struct Geometry {
 };
 // The largest rectangle of PEs that a program with host connections can have on the machine.
 Geometry WholeWafer(bytecode::Arch arch);
+
+// Whether a CSL text declares `param name`: read by the compiler's own lexer, so that comments and
+// strings do not count.
+bool DeclaresParam(const std::string& source, std::string_view name);
 
 struct CompileResult {
   bool ok = false;
