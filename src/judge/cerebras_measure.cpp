@@ -107,42 +107,46 @@ Result<std::optional<std::string>> CerebrasPlatform::BaselineImage(
   return std::optional(std::move(compiled.image));
 }
 
-std::optional<std::string> CerebrasPlatform::VerifyTimed(CallKind kind, const Call& call,
-                                                         const LaunchResult& result,
-                                                         const Timed& timed, size_t i) const {
-  if (const auto finding = FindingOf(kind, result)) return finding->detail;
+std::optional<Finding> CerebrasPlatform::VerifyTimed(CallKind kind, const Call& call,
+                                                     const LaunchResult& result, const Timed& timed,
+                                                     size_t i) const {
+  if (const auto finding = FindingOf(kind, result)) {
+    // What did not end says nothing of outputs.
+    return finding->stage >= Stage::kOutputProduced ? *finding
+                                                    : Finding{Stage::kMeasured, finding->detail};
+  }
   const Result<Bytes> got = Convert(kind, call, result);
-  if (!got) return got.error().message;
+  if (!got) return Finding{Stage::kOutputProduced, got.error().message};
   Bytes decoded(timed.inputs[i].size());
   if (kind == CallKind::kBackward) {
     if (const auto status =
             SplitBackward(task_, timed.problem, timed.split, timed.references[i], decoded);
         !status) {
-      return "our own payload cannot be decoded: " + status.error().message;
+      return Finding{Stage::kMeasured,
+                     "our own payload cannot be decoded: " + status.error().message};
     }
-    return *got == decoded
-               ? std::nullopt
-               : std::optional<std::string>("the output of a timed run differs from our decoder's");
+    if (*got == decoded) return std::nullopt;
+    return Finding{Stage::kDecodable, "the output of a timed run differs from our decoder's"};
   }
   if (!task_.compressor) {
-    return *got == timed.references[i]
-               ? std::nullopt
-               : std::optional<std::string>(
-                     "the result of a timed run differs from the definition");
+    if (*got == timed.references[i]) return std::nullopt;
+    return Finding{Stage::kBoundHeld, "the result of a timed run differs from the definition"};
   }
   const uint64_t own = PayloadSize(timed.split, *got);
   const uint64_t reference = PayloadSize(timed.split, timed.references[i]);
   if (static_cast<double>(own) >
       static_cast<double>(reference) / task_.ratio_rule.min_of_reference) {
-    return fmt::format("a timed payload has {} bytes, our encoder's {}", own, reference);
+    return Finding{Stage::kRatioOk,
+                   fmt::format("a timed payload has {} bytes, our encoder's {}", own, reference)};
   }
   if (const auto status = SplitBackward(task_, timed.problem, timed.split, *got, decoded);
       !status) {
-    return "our decoder refuses a timed payload: " + status.error().message;
+    return Finding{Stage::kDecodable,
+                   "our decoder refuses a timed payload: " + status.error().message};
   }
   if (CompareFields(timed.problem.dtype, timed.inputs[i], decoded, timed.problem.abs_bound)
           .violations > 0)
-    return "a timed payload breaks the bound";
+    return Finding{Stage::kBoundHeld, "a timed payload breaks the bound"};
   return std::nullopt;
 }
 
@@ -214,8 +218,8 @@ Result<std::vector<double>> CerebrasPlatform::TimeDirection(CallKind kind, const
     const JobAnswer& answer = results[i].answer;
     if (const auto fault = VerifyTimed(kind, calls[i], results[i], timed, i)) {
       if (!is_candidate)
-        return Fail(ErrorCode::kInternal, "the baseline failed while timed: " + *fault);
-      out.fault = "in a timed run: " + *fault;
+        return Fail(ErrorCode::kInternal, "the baseline failed while timed: " + fault->detail);
+      out.fault = Finding{fault->stage, "in a timed run: " + fault->detail};
       return std::vector<double>();
     }
     const double kernel = Seconds(answer.launch_cycles);
@@ -243,8 +247,9 @@ Result<Measurement> CerebrasPlatform::Measure(const std::optional<std::string>& 
               target::cerebras::Compile(sandbox_, candidate_, timed.program.geometry,
                                         ParamsOf(timed.program)));
   if (!compiled.ok) {
-    out.fault = fmt::format("for {} x {} PEs: {}", timed.program.geometry.width,
-                            timed.program.geometry.height, compiled.reason);
+    out.fault =
+        Finding{Stage::kMeasured, fmt::format("for {} x {} PEs: {}", timed.program.geometry.width,
+                                              timed.program.geometry.height, compiled.reason)};
     return out;
   }
   SZARENA_TRY(const std::optional<std::string> baseline_image,

@@ -169,9 +169,8 @@ class CerebrasPlatform final : public Platform {
   Result<std::vector<double>> TimeDirection(CallKind kind, const std::string& image,
                                             const Timed& timed, bool is_candidate,
                                             Measurement& out);
-  std::optional<std::string> VerifyTimed(CallKind kind, const Call& call,
-                                         const LaunchResult& result, const Timed& timed,
-                                         size_t i) const;
+  std::optional<Finding> VerifyTimed(CallKind kind, const Call& call, const LaunchResult& result,
+                                     const Timed& timed, size_t i) const;
   void AddFlags(CallKind kind, std::vector<Flag>& flags) const;
 
   const EvaluateOptions& options_;

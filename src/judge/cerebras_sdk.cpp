@@ -78,7 +78,7 @@ Result<Measurement> CerebrasPlatform::MeasureWithSdk() {
                 target::cerebras::LaunchWithSdk(*sdk_, sdk_programs_[0], timed.program.geometry,
                                                 launch, kSdkTimeout));
     if (const auto fault = VerifyTimed(kind, call, result, timed, 0)) {
-      out.fault = "in a timed run: " + *fault;
+      out.fault = Finding{fault->stage, "in a timed run: " + fault->detail};
       return out;
     }
   }

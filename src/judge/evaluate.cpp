@@ -486,7 +486,10 @@ Result<void> Ladder::RunMeasurement() {
   if (measured.peak_memory_bytes > verdict_.peak_memory_bytes.value_or(0)) {
     verdict_.peak_memory_bytes = measured.peak_memory_bytes;
   }
-  if (measured.fault) Find(Stage::kMeasured, *measured.fault);
+  if (measured.fault) {
+    Find(Stage::kMeasured, measured.fault->detail);
+    if (measured.fault->stage < Stage::kMeasured) verdict_.timed_fault = measured.fault->stage;
+  }
   verdict_.at(Stage::kMeasured).detail = std::move(measured.detail);
   return {};
 }

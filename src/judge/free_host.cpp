@@ -122,7 +122,7 @@ class FreeHostPlatform final : public Platform {
             Once(kind, problem, kind == CallKind::kForward ? ByteView(input) : ByteView(reference),
                  kLeastTimeout));
         if (const auto fault = Verify(kind, problem, input, reference, result)) {
-          out.fault = "in a timed run: " + *fault;
+          out.fault = Finding{fault->stage, "in a timed run: " + fault->detail};
           return out;
         }
         cycles[static_cast<size_t>(kind)].push_back(static_cast<double>(result.cycles));
@@ -173,37 +173,38 @@ class FreeHostPlatform final : public Platform {
                                          std::max(timeout, kLeastTimeout));
   }
 
-  std::optional<std::string> Verify(CallKind kind, const szarena_problem& problem,
+  std::optional<Finding> Verify(CallKind kind, const szarena_problem& problem,
                                     const Bytes& input, const Bytes& reference,
                                     const FreeHostResult& result) const {
-    if (!result.finished) return result.message;
-    if (!result.output) return result.fault;
+    if (!result.finished) return Finding{Stage::kMeasured, result.message};
+    if (!result.output) return Finding{Stage::kOutputProduced, result.fault};
     const double least = static_cast<double>(problem.n) / kLinkWordsPerCycle;
     if (static_cast<double>(kind == CallKind::kForward ? result.cycles : result.cycles * 4) <
         least) {
-      return fmt::format(
-          "{} cycles on the wafer for {} values: they cannot have come there, so the host did the "
-          "work",
-          result.cycles, problem.n);
+      return Finding{
+          Stage::kMeasured,
+          fmt::format("{} cycles on the wafer for {} values: they cannot have come there, so the "
+                      "host did the work",
+                      result.cycles, problem.n)};
     }
     const auto bytes = std::as_bytes(std::span(*result.output));
     Bytes decoded(input.size());
     if (kind == CallKind::kBackward) {
       if (const auto status = ReferenceBackward(task_, problem, reference, decoded); !status)
-        return status.error().message;
-      return std::equal(bytes.begin(), bytes.end(), decoded.begin(), decoded.end())
-                 ? std::nullopt
-                 : std::optional<std::string>("the output differs from our decoder's");
+        return Finding{Stage::kMeasured, status.error().message};
+      if (std::equal(bytes.begin(), bytes.end(), decoded.begin(), decoded.end()))
+        return std::nullopt;
+      return Finding{Stage::kDecodable, "the output differs from our decoder's"};
     }
     if (static_cast<double>(bytes.size()) >
         static_cast<double>(reference.size()) / task_.ratio_rule.min_of_reference) {
-      return fmt::format("the payload has {} bytes, our encoder's {}", bytes.size(),
-                         reference.size());
+      return Finding{Stage::kRatioOk, fmt::format("the payload has {} bytes, our encoder's {}",
+                                                  bytes.size(), reference.size())};
     }
     if (const auto status = ReferenceBackward(task_, problem, bytes, decoded); !status)
-      return "our decoder refuses the payload: " + status.error().message;
+      return Finding{Stage::kDecodable, "our decoder refuses the payload: " + status.error().message};
     if (CompareFields(problem.dtype, input, decoded, problem.abs_bound).violations > 0)
-      return "the payload breaks the bound";
+      return Finding{Stage::kBoundHeld, "the payload breaks the bound"};
     return std::nullopt;
   }
 

@@ -115,7 +115,7 @@ class Timing {
   // One command of one side, on a device a second one with the transfers; nothing where the candidate failed (fault is set).
   Result<std::optional<Times>> RunSide(Worker& worker, CallKind kind, Round& round, bool is_candidate);
   Result<std::optional<Times>> RunCommand(Worker& worker, CallKind kind, Round& round, bool is_candidate, bool with_transfers);
-  std::optional<std::string> Verify(const Worker& worker, CallKind kind, Round& round, size_t slot, bool is_candidate);
+  std::optional<Finding> Verify(const Worker& worker, CallKind kind, Round& round, size_t slot, bool is_candidate);
   // What a worker's call is given.
   ByteView Source(CallKind kind, const Round& round, size_t slot, bool is_candidate) const {
     if (kind == CallKind::kForward) return calls_[slot].input;
@@ -183,24 +183,24 @@ Result<void> Timing::Fill(CallKind kind, const Round& round) {
   return {};
 }
 
-std::optional<std::string> Timing::Verify(const Worker& worker, CallKind kind, Round& round, size_t slot,
+std::optional<Finding> Timing::Verify(const Worker& worker, CallKind kind, Round& round, size_t slot,
                                           bool is_candidate) {
   const target::Slot& answer = worker.answer(slot);
   CallData& call = calls_[slot];
   const std::string function = FunctionName(candidate_, kind);
-  if (answer.code != SZARENA_OK) return fmt::format("{} returned {} in a timed run", function, answer.code);
+  if (answer.code != SZARENA_OK) return Finding{Stage::kFinished, fmt::format("{} returned {} in a timed run", function, answer.code)};
   const std::span<std::byte> output = worker.output(slot);
   if (kind == CallKind::kForward) {
-    if (const auto fault = PayloadFault(answer.payload, output.size())) return *fault + " in a timed run";
+    if (const auto fault = PayloadFault(answer.payload, output.size())) return Finding{Stage::kOutputProduced, *fault + " in a timed run"};
     const ByteView payload = output.subspan(answer.payload.offset, answer.payload.size);
     const ByteView reference = call.payload();
     const bool same = payload.size() == reference.size() && std::memcmp(payload.data(), reference.data(), payload.size()) == 0;
     if (!task_.compressor) {
-      if (!same) return "the result of a timed run differs from the definition";
+      if (!same) return Finding{Stage::kBoundHeld, "the result of a timed run differs from the definition"};
       return std::nullopt;
     }
     if (static_cast<double>(payload.size()) > static_cast<double>(reference.size()) / task_.ratio_rule.min_of_reference) {
-      return fmt::format("a timed payload has {} bytes, our encoder's {}", payload.size(), reference.size());
+      return Finding{Stage::kRatioOk, fmt::format("a timed payload has {} bytes, our encoder's {}", payload.size(), reference.size())};
     }
     if (is_candidate && options_.free_format) {
       round.own[slot].assign(payload.begin(), payload.end());
@@ -209,21 +209,21 @@ std::optional<std::string> Timing::Verify(const Worker& worker, CallKind kind, R
     if (same) return std::nullopt;  // our own payload was decoded and compared when it was made
     call.decoded.resize(call.input.size());
     if (const auto status = ReferenceBackward(task_, problem_, payload, call.decoded); !status) {
-      return "our decoder refuses a timed payload: " + status.error().message;
+      return Finding{Stage::kDecodable, "our decoder refuses a timed payload: " + status.error().message};
     }
     if (CompareFields(problem_.dtype, call.input, call.decoded, problem_.abs_bound).violations > 0) {
-      return "a timed payload breaks the bound";
+      return Finding{Stage::kBoundHeld, "a timed payload breaks the bound"};
     }
     return std::nullopt;
   }
   if (is_candidate && options_.free_format) {
     if (CompareFields(problem_.dtype, call.input, output, problem_.abs_bound).violations > 0) {
-      return "the output of a timed run breaks the bound";
+      return Finding{Stage::kBoundHeld, "the output of a timed run breaks the bound"};
     }
     return std::nullopt;
   }
   if (std::memcmp(call.restored.data(), output.data(), call.restored.size()) != 0) {
-    return "the output of a timed run differs from our decoder's";
+    return Finding{Stage::kDecodable, "the output of a timed run differs from our decoder's"};
   }
   return std::nullopt;
 }
@@ -243,9 +243,9 @@ Result<std::optional<Times>> Timing::RunCommand(Worker& worker, CallKind kind, R
   std::vector<SlotSizes> slots;
   SZARENA_TRY(const uint64_t capacity, OutputCapacity(task_, problem_, kind));
   for (size_t slot = 0; slot < slots_; ++slot) slots.push_back({Source(kind, round, slot, is_candidate).size(), capacity});
-  const auto failed = [&](const std::string& why) -> Result<std::optional<Times>> {
+  const auto failed = [&](const std::string& why, Stage stage = Stage::kMeasured) -> Result<std::optional<Times>> {
     if (!is_candidate) return Fail(ErrorCode::kInternal, "the baseline failed while timed: " + why);
-    result_.fault = why;
+    result_.fault = Finding{stage, why};
     return std::optional<Times>();
   };
   SZARENA_TRY(const Outcome prepared, worker.Prepare(problem_, slots, false, kTimedTimeout));
@@ -260,17 +260,17 @@ Result<std::optional<Times>> Timing::RunCommand(Worker& worker, CallKind kind, R
   });
   SZARENA_TRY(const Outcome outcome, worker.Call(kind, kTimedTimeout, with_transfers));
   if (!outcome.ok) return failed("in a timed run: " + outcome.message);
-  if (worker.input_changed()) return failed("a timed run changed its input");
-  std::vector<std::optional<std::string>> faults(slots_);
+  if (worker.input_changed()) return failed("a timed run changed its input", Stage::kOutputProduced);
+  std::vector<std::optional<Finding>> faults(slots_);
   ForEachSlot(slots_, [&](size_t slot) {
     if (FirstTouched(worker.guard_before(slot), key) || FirstTouched(worker.guard_after(slot), key)) {
-      faults[slot] = "a timed run wrote outside its output buffer";
+      faults[slot] = Finding{Stage::kOutputProduced, "a timed run wrote outside its output buffer"};
     } else {
       faults[slot] = Verify(worker, kind, round, slot, is_candidate);
     }
   });
-  for (const std::optional<std::string>& fault : faults) {
-    if (fault) return failed(*fault);
+  for (const std::optional<Finding>& fault : faults) {
+    if (fault) return failed(fault->detail, fault->stage);
   }
   Times times{.host = outcome.seconds};
   for (size_t slot = 0; slot < slots_ && device_ != nullptr; ++slot) times.device += worker.answer(slot).device_seconds;
@@ -351,7 +351,7 @@ Result<void> Timing::RunDirection(CallKind kind) {
   const size_t output_bytes = target::OutputBytesFor(room);
   SZARENA_TRY(Worker ours, StartWorker(candidate_, input_bytes, output_bytes));
   if (!ours.loaded().ok) {
-    result_.fault = "the library could not be loaded again: " + ours.loaded().message;
+    result_.fault = Finding{Stage::kMeasured, "the library could not be loaded again: " + ours.loaded().message};
     return {};
   }
   std::optional<Worker> theirs;

@@ -61,7 +61,9 @@ struct Measurement {
   std::string measured_field;
   std::string detail;  // of the stage: "10 timed runs"
   std::vector<Flag> flags;
-  std::optional<std::string> fault;  // the candidate failed in a timed run
+  // The candidate failed in a timed run: at kMeasured, or below, where an output broke the rule of
+  // that stage.
+  std::optional<Finding> fault;
   uint64_t peak_memory_bytes = 0;
 };
 

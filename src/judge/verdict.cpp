@@ -291,6 +291,7 @@ Json VerdictToJson(const Verdict& verdict) {
                    {"measured_field", verdict.measured_field},
                    {"threads", verdict.threads},
                    {"wafer", verdict.wafer ? WaferRecordToJson(*verdict.wafer) : Json()},
+                   {"timed_fault", verdict.timed_fault ? Json(StageName(*verdict.timed_fault)) : Json()},
                    {"not_run", verdict.not_run},
                    {"tools", tools},
                    {"flags", flags},
@@ -371,6 +372,11 @@ Result<Verdict> VerdictFromJson(const Json& json, const std::string& name) {
   for (const JsonReader& item : cases) {
     SZARENA_TRY(CaseResult result, CaseFromJson(item));
     verdict.cases.push_back(std::move(result));
+  }
+  if (reader.Has("timed_fault")) {  // results of before have none
+    SZARENA_TRY(const std::string stage, reader.GetString("timed_fault"));
+    verdict.timed_fault = ParseStage(stage);
+    if (!verdict.timed_fault) return tl::unexpected(reader.Fault("timed_fault", "is not a stage"));
   }
   SZARENA_TRY(verdict.not_run, reader.GetString("not_run"));
   SZARENA_TRY(verdict.feedback, reader.GetString("feedback"));

@@ -147,6 +147,9 @@ struct Verdict {
 
   std::optional<WaferRecord> wafer;          // Cerebras only
 
+  // The stage whose rule an output of a timed run broke, with all cases right: the verdict fails at kMeasured.
+  std::optional<Stage> timed_fault;
+
   // Why the candidate was built and then not run: what this machine lacks. Neither a failure nor a success of the candidate.
   std::string not_run;
 
@@ -166,11 +169,15 @@ struct Verdict {
   // The first stage that failed.
   std::optional<Stage> Failed() const;
   bool Holds(Stage stage) const;  // it and all before it are ok or n/a
+  // The same, and no output of a timed run broke it or one before it.
+  bool HoldsTimed(Stage stage) const { return Holds(stage) && !(timed_fault && *timed_fault <= stage); }
 
   bool runnable() const { return Holds(Stage::kFinished); }
   // Shown by our own decoder and encoder: never so with a stream format of its own.
-  bool decodable() const { return Holds(Stage::kDecodable) && at(Stage::kDecodable).status == StageStatus::kOk; }
-  bool correct() const { return Holds(Stage::kRatioOk); }
+  bool decodable() const {
+    return HoldsTimed(Stage::kDecodable) && at(Stage::kDecodable).status == StageStatus::kOk;
+  }
+  bool correct() const { return HoldsTimed(Stage::kRatioOk); }
   bool ranked() const { return Holds(Stage::kMeasured) && !HasCheatFlag(); }
   bool HasCheatFlag() const;
 };

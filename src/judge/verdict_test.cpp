@@ -37,6 +37,21 @@ TEST(Verdict, ColumnsAreDerivedFromTheStages) {
   EXPECT_FALSE(verdict.correct());
 }
 
+TEST(Verdict, AWrongTimedOutputIsNotCorrect) {
+  for (const Stage stage : {Stage::kOutputProduced, Stage::kBoundHeld, Stage::kDecodable, Stage::kRatioOk}) {
+    Verdict verdict = Sample();
+    verdict.at(Stage::kMeasured).status = StageStatus::kFailed;
+    EXPECT_TRUE(verdict.correct());
+    verdict.timed_fault = stage;
+    EXPECT_FALSE(verdict.correct());
+    EXPECT_EQ(verdict.decodable(), stage == Stage::kRatioOk);
+    EXPECT_EQ(verdict.Reached(), Stage::kRatioOk);
+    const Result<Verdict> back = VerdictFromJson(VerdictToJson(verdict), "sample");
+    ASSERT_TRUE(back) << back.error().ToString();
+    EXPECT_EQ(back->timed_fault, stage);
+  }
+}
+
 TEST(Verdict, StagesThatDoNotApplyArePassedOver) {
   Verdict verdict = Sample();
   verdict.at(Stage::kBoundHeld).status = StageStatus::kNotApplicable;

@@ -208,6 +208,21 @@ TEST(Wafer, ChangingWhatTheJudgeSetIsFound) {
               HasSubstr("PE (0, 0): n_local is 0, the judge had set 2048"));
 }
 
+TEST(Wafer, AWrongTimedOutputIsNotCorrect) {
+  // Only the timed geometry has these params together.
+  const Changed program("right_scalar", "fn decompress() void {\n",
+                        "fn decompress() void {\n  decompress_right();\n  if (max_elems_per_pe == "
+                        "512 and chunk_blocks == 4 and n_local[0] > 0) input[0] += 1.0;\n"
+                        "  sys_mod.unblock_cmd_stream();\n}\nfn decompress_right() void {\n");
+  const Changed once("right_scalar", "  }\n  sys_mod.unblock_cmd_stream();\n}\n\ncomptime",
+                     "  }\n}\n\ncomptime", "pe.csl", program.path());
+  const Verdict verdict = Judge(Options(once.path()));
+  ASSERT_EQ(verdict.Failed(), Stage::kMeasured) << verdict.feedback;
+  EXPECT_EQ(verdict.timed_fault, Stage::kDecodable);
+  EXPECT_FALSE(verdict.decodable());
+  EXPECT_FALSE(verdict.correct());
+}
+
 TEST(Wafer, ExportedPointersStay) {
   // A change of what the judge set would go unseen.
   const Changed program("right_scalar", "output_word_count[0] = @as(u32, at);",
