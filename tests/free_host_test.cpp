@@ -11,6 +11,8 @@
 #include "data/toml.h"
 #include "judge/evaluate.h"
 #include "os/temp_dir.h"
+#include "sandbox/sandbox.h"
+#include "target/cerebras/free_host.h"
 
 namespace szarena::judge {
 namespace {
@@ -117,6 +119,23 @@ TEST_F(FreeHost, AHostProgramThatFailsIsShownWithItsLastWords) {
   const Verdict verdict = Judge();
   EXPECT_EQ(verdict.Failed(), Stage::kFinished);
   EXPECT_THAT(verdict.feedback, HasSubstr("lost its way"));
+}
+
+// What the machine lacks is no fault of a candidate.
+TEST(HostTools, ThatCannotImportTheirModulesAreTheEnvironmentsFault) {
+  const auto sandbox = sandbox::Sandbox::Probe();
+  ASSERT_TRUE(sandbox) << sandbox.error().ToString();
+  const auto empty = os::TempDir::Create("szarena-host-tools-test-");
+  ASSERT_TRUE(empty);
+  target::cerebras::HostTools tools{SZARENA_BIN_DIR,
+                                    fs::path(SZARENA_BIN_DIR).parent_path() / "python"};
+  const auto ready = target::cerebras::CheckHostTools(*sandbox, tools);
+  EXPECT_TRUE(ready) << ready.error().ToString();
+  tools.python = empty->path();
+  const auto broken = target::cerebras::CheckHostTools(*sandbox, tools);
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(broken.error().message, HasSubstr("No module named 'cerebras'"));
 }
 
 }  // namespace

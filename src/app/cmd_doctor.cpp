@@ -20,6 +20,7 @@
 #include "os/process.h"
 #include "program/program.h"
 #include "sandbox/sandbox.h"
+#include "target/cerebras/free_host.h"
 #include "term/style.h"
 #include "term/table.h"
 
@@ -103,6 +104,18 @@ Finding PythonWithNumpy() {
   if (!version.empty()) return {"python", true, version, ""};
   return {"python", false, "/usr/bin/python3 with numpy does not run",
           "./dev setup, or apt-get install python3 python3-numpy"};
+}
+
+// Host programs of candidates run under our cs_python, in the sandbox.
+Finding CsPython() {
+  const std::string remedy = "./dev setup, then ./dev build all: python3-dev, pybind11, numpy";
+  const auto sandbox = sandbox::Sandbox::Probe();
+  if (!sandbox) return {"cs_python", false, "needs the sandbox", remedy};
+  const auto tools = target::cerebras::FindHostTools();
+  if (!tools) return {"cs_python", false, tools.error().message, remedy};
+  const auto ready = target::cerebras::CheckHostTools(*sandbox, *tools);
+  if (!ready) return {"cs_python", false, ready.error().message, remedy};
+  return {"cs_python", true, tools->bin + "/cs_python", ""};
 }
 
 // The vendor's SDK: its compiler is called cslc as ours, so the one beside this program does not
@@ -244,6 +257,7 @@ Result<ExitCode> Doctor(bool as_json) {
   findings.push_back(Program("cuda compiler", "nvcc", "release",
                              "install the CUDA toolkit and put its bin folder in PATH"));
   findings.push_back(Gpu());
+  findings.push_back(CsPython());
   findings.push_back(CerebrasSdk());
   findings.push_back(ModelServices());
   findings.push_back(AgentPrograms());

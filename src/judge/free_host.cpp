@@ -228,6 +228,7 @@ Result<std::unique_ptr<Platform>> MakeFreeHostPlatform(const EvaluateOptions& op
                 "task '" + options.task.name + "' has the resident variant only");
   }
   SZARENA_TRY(target::cerebras::HostTools tools, target::cerebras::FindHostTools());
+  SZARENA_TRY_VOID(target::cerebras::CheckHostTools(sandbox, tools));
   return std::make_unique<FreeHostPlatform>(options, sandbox, std::move(tools), threads);
 }
 

@@ -196,4 +196,26 @@ Result<FreeHostResult> RunFreeHost(const sandbox::Sandbox& sandbox, const HostTo
   return result;
 }
 
+Result<void> CheckHostTools(const sandbox::Sandbox& sandbox, const HostTools& tools) {
+  FreeHostProgram program;
+  SZARENA_TRY(program.folder, os::TempDir::Create("szarena-free-host-", 0711));
+  SZARENA_TRY_VOID(MakeFolder(program.folder->path() + "/src", 0755));
+  SZARENA_TRY_VOID(MakeFolder(program.folder->path() + "/compiled", 0777));
+  const Candidate probe{{{"run.py",
+                          "import numpy\nfrom cerebras.sdk.runtime.sdkruntimepybind import "
+                          "SdkRuntime\nopen('/out/output', 'w').write('ready')\n"}},
+                        {}};
+  SZARENA_TRY_VOID(WriteCandidate(probe, program.folder->path() + "/src"));
+  FreeHostCall call;
+  call.output_limit = 4096;
+  SZARENA_TRY(const FreeHostResult result,
+              RunFreeHost(sandbox, tools, program, call, milliseconds(60000)));
+  if (result.finished && result.output && *result.output == "ready") return {};
+  return Fail(ErrorCode::kUnavailable,
+              fmt::format("cs_python beside '{}' does not run or cannot import its modules ({}): "
+                          "build all programs (./dev build), or install python3-dev, pybind11 and "
+                          "python3-numpy first",
+                          tools.bin, result.finished ? result.fault : result.message));
+}
+
 }  // namespace szarena::target::cerebras

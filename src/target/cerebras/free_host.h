@@ -50,6 +50,10 @@ struct FreeHostResult {
       0;  // as the simulator printed; a claim, since the candidate's Python runs in its process
   double seconds = 0;
 };
+// Whether cs_python runs in the sandbox and finds its modules: kUnavailable where not, which is no
+// fault of a candidate.
+Result<void> CheckHostTools(const sandbox::Sandbox& sandbox, const HostTools& tools);
+
 // One run of run.py in a sandbox of its own, with nothing but its input.
 Result<FreeHostResult> RunFreeHost(const sandbox::Sandbox& sandbox, const HostTools& tools,
                                    const FreeHostProgram& program, const FreeHostCall& call,
