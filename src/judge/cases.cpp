@@ -24,6 +24,8 @@ using field::GeneratorKind;
 
 // What replaces a relative bound where the range is 0 or not finite.
 constexpr double kFallbackBound = 1e-3;
+// Values in other bins where one has most; what each geometry for counts has room for (cerebras_platform.h).
+constexpr uint64_t kOthers = 1000;
 // Exceptional elements in timed data: at least so many, and one more in so many elements.
 constexpr uint64_t kExceptions = 8;
 constexpr uint64_t kElementsPerException = 1u << 18;
@@ -236,6 +238,92 @@ double FillAtBound(Random& random, size_t block, std::span<T> values) {
   return bound;
 }
 
+// Values of which the rounded difference to what a decoder gives is the bound, and the exact one is larger, among others on
+// the bound and one unit in the last place beside it. A difference loses a part only to a value less than half as large, or
+// of the other sign:
+//  - quantised, values just below a bound that is a power of two come back as twice the bound;
+//  - the median of values from just below 0 to twice the bound is the bound.
+template <typename T>
+double FillBesideBound(Random& random, bool power_of_two, size_t block, std::span<T> values) {
+  // A bound of the type: one between two of its values would excuse what is beyond the lower one.
+  const T e = std::ldexp(power_of_two ? T(1) : static_cast<T>(1 + random.Unit()), static_cast<int>(random.Below(41)) - 20);
+  const auto beside = [&](T x) {
+    const uint64_t which = random.Below(3);
+    return which == 0 ? x : std::nextafter(x, which == 1 ? T(HUGE_VAL) : -T(HUGE_VAL));
+  };
+  const T sign = random.Below(2) == 0 ? T(1) : T(-1);
+  for (size_t begin = 0; begin < values.size(); begin += block) {
+    const std::span<T> part = values.subspan(begin, std::min(block, values.size() - begin));
+    // A third of each kind in one piece: dealt out over a machine, blocks begin elsewhere.
+    const size_t kind = 3 * begin / values.size();
+    for (T& x : part) {
+      x = kind == 0 ? beside(static_cast<T>(2 * static_cast<int>(random.Below(41)) - 41) * e) : sign * 2 * e * static_cast<T>(random.Unit());
+    }
+    // Few such values a block: the others must not decide in their place.
+    const size_t at = random.Below(part.size());
+    if (kind == 1) part[at] = std::nextafter(e, T(0));
+    for (size_t i = 0; kind == 2 && i + 1 < part.size(); i += 8) {
+      part[i] = -sign * std::ldexp(e, -std::numeric_limits<T>::digits - 1 - static_cast<int>(random.Below(8)));
+      part[i + 1] = sign * 2 * e;
+    }
+  }
+  return static_cast<double>(e);
+}
+
+Result<Case> CaseBesideBound(const TaskSpec& task, uint32_t dtype, uint32_t mode, Random& random, size_t block, int threads) {
+  const bool single = dtype == SZARENA_F32;
+  const bool power_of_two = task.kind != TaskKind::kSzx || random.Below(2) == 0;
+  SZARENA_TRY(field::Field data, field::Field::Allocate(single ? field::DType::kF32 : field::DType::kF64, {block * 24 + 5}));
+  const double bound = single ? FillBesideBound(random, power_of_two, block, data.mutable_values<float>())
+                              : FillBesideBound(random, power_of_two, block, data.mutable_values<double>());
+  return MakeCase(task, "hidden: values beside the bound", true, data, bound, mode, threads);
+}
+
+// Any integers that the task allows (bitpack has no INT32_MIN), whatever the stages before it would give.
+Result<Case> CaseOfIntegers(const TaskSpec& task, const char* name, const std::vector<uint32_t>& values, int threads) {
+  SZARENA_TRY(field::Field data, field::Field::Allocate(field::DType::kF32, {values.size()}));
+  std::memcpy(data.mutable_bytes().data(), values.data(), data.size_bytes());
+  Case item;
+  item.name = std::string("hidden: ") + name;
+  item.hidden = true;
+  item.problem = MakeProblem(task, data, kFallbackBound, task.modes.front(), threads);
+  item.input.assign(data.bytes().begin(), data.bytes().end());
+  return item;
+}
+
+// Of either sign, in runs of one width up to 32 bits and of all: sums beyond 32 bits, rates up to 31, differences that wrap.
+Result<Case> CaseOfEveryWidth(const TaskSpec& task, Random& random, int threads) {
+  constexpr size_t kRun = 32;
+  std::vector<uint32_t> values((5001 + random.Below(4000)) | 1);
+  uint64_t width = 0;
+  uint64_t next = random.Below(32);
+  for (size_t i = 0; i < values.size(); ++i) {
+    // Every third run is as wide as they come.
+    if (i % kRun == 0) width = i / kRun % 3 == 0 ? 31 + random.Below(2) : 1 + next++ % 32;
+    auto value = static_cast<uint32_t>(random.Next() >> (64 - (random.Below(4) == 0 ? 1 + random.Below(width) : width)));
+    if (i % kRun == 0) value |= 1u << (width - 1);
+    values[i] = random.Below(2) == 0 ? value : 0u - value;
+    if (values[i] == 0x80000000u) values[i] = 0x80000001u;
+  }
+  return CaseOfIntegers(task, "integers of every width", values, threads);
+}
+
+// More in one bin than 16 bits count: so little more that the last of several sums passes it.
+Result<Case> CaseOfOneBin(const TaskSpec& task, Random& random, int threads) {
+  const uint32_t all = 2 * task.bins;  // half of them outside
+  const auto bin = static_cast<uint32_t>(random.Below(task.bins));
+  std::vector<uint32_t> values(65536 + random.Below(1000) + kOthers, bin);
+  uint64_t others = kOthers;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (random.Below(values.size() - i) >= others) continue;
+    values[i] = static_cast<uint32_t>((bin + 1 + random.Below(all - 1)) % all);
+    --others;
+  }
+  SZARENA_TRY(Case item, CaseOfIntegers(task, "one bin with most of the values", values, threads));
+  item.whole = true;
+  return item;
+}
+
 Result<Case> CaseAtBound(const TaskSpec& task, uint32_t dtype, uint32_t mode, Random& random, size_t block, int threads) {
   const bool single = dtype == SZARENA_F32;
   SZARENA_TRY(field::Field data, field::Field::Allocate(single ? field::DType::kF32 : field::DType::kF64, {block * 40 + 5}));
@@ -283,6 +371,22 @@ Result<std::vector<Case>> HiddenCases(const TaskSpec& task, uint64_t seed, int t
         cases.push_back(std::move(item));
       }
     }
+  }
+  if (task.input == task::Input::kField) {
+    for (const uint32_t dtype : task.dtypes) {
+      for (const uint32_t mode : task.modes) {
+        SZARENA_TRY(Case item, CaseBesideBound(task, dtype, mode, random, block, threads));
+        cases.push_back(std::move(item));
+      }
+    }
+  }
+  if (!TakesReals(task)) {
+    SZARENA_TRY(Case item, CaseOfEveryWidth(task, random, threads));
+    cases.push_back(std::move(item));
+  }
+  if (task.kind == TaskKind::kHistogram) {
+    SZARENA_TRY(Case item, CaseOfOneBin(task, random, threads));
+    cases.push_back(std::move(item));
   }
   return cases;
 }

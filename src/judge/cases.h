@@ -14,6 +14,7 @@ struct Case {
   std::string name;     // public: the field's name; hidden: only the kind ("hidden: NaN and infinities")
   bool hidden = false;
   bool counts_for_ratio = false;  // large enough for the ratio rule
+  bool whole = false;             // its size is what it is for: not to be cut where there is room
   szarena_problem problem = {};
   Split split;
   Bytes input;
@@ -26,7 +27,7 @@ uint64_t DrawSecretSeed();
 Result<std::vector<Case>> PublicCases(const TaskSpec& task, int threads);
 
 // Other shapes, seeds and kinds: odd lengths, around a block's border, 1 and 0 elements, constant, zero, NaN and infinities,
-// denormals, huge range. The same seed gives the same cases.
+// denormals, huge range, values at a bound and beside it, integers of every width, a count beyond 16 bits. The same seed gives the same cases.
 Result<std::vector<Case>> HiddenCases(const TaskSpec& task, uint64_t seed, int threads);
 
 // The data that are timed, and varied copies of them: every element differs from every other variation's.

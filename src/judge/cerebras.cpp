@@ -77,6 +77,13 @@ Result<std::vector<Case>> CerebrasPlatform::Cases(std::optional<uint64_t> hidden
     hidden.resize(std::min(hidden.size(), kSdkHiddenCases));
   }
   for (size_t i = 0; i < hidden.size(); ++i) {
+    if (hidden[i].whole && !sdk_) {
+      for (uint32_t index = 1; index < programs_.size(); ++index) {
+        cases.push_back(hidden[i]);
+        Deal(cases.back(), index, hidden[i].problem.n, &random);
+      }
+      continue;
+    }
     const auto index = static_cast<uint32_t>(random.Below(2));
     Deal(hidden[i], index, (HiddenElements() + random.Below(512)) | 1, &random);
     cases.push_back(std::move(hidden[i]));

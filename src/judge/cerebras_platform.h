@@ -45,6 +45,12 @@ inline constexpr uint64_t kStreamedHiddenElements = 6144;
 inline constexpr int kOtherWidth = 5;
 inline constexpr int kOtherHeight = 3;
 inline constexpr uint32_t kOtherElemsPerPe = 512;
+// Of the histogram: room for more values in one bin than 16 bits count, which are reached on the
+// way along a column, and in a third geometry along a row.
+inline constexpr int kCountsWidth = 9;
+inline constexpr int kCountsHeight = 8;
+inline constexpr uint32_t kCountsElemsPerPe = 1024;
+inline constexpr int kCountsRow = 35;
 inline constexpr uint32_t kChunkBlocks = 4;
 inline constexpr uint32_t kOtherChunkBlocks = 8;
 // Rows' rate bytes, when their payload is put together.
@@ -111,6 +117,11 @@ class CerebrasPlatform final : public Platform {
                   kCheckElemsPerPe,
                   kChunkBlocks},
                  {{arch, kOtherWidth, kOtherHeight}, kOtherElemsPerPe, kOtherChunkBlocks, 5, 3}};
+    if (task_.kind == TaskKind::kHistogram && !sdk_) {
+      programs_[1].geometry = {arch, kCountsWidth, kCountsHeight};
+      programs_[1].max_elems = kCountsElemsPerPe;
+      programs_.push_back({{arch, kCountsRow, 1}, kCheckElemsPerPe, kChunkBlocks});
+    }
     clock_mhz_ = static_cast<int>(fabric::CostModelOf(arch).clock_mhz);
   }
 

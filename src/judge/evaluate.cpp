@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
+#include <tuple>
 
 #include "base/bytes.h"
 #include "base/utc.h"
@@ -19,6 +21,7 @@
 #include "judge/checks.h"
 #include "judge/library.h"
 #include "judge/platform.h"
+#include "judge/random.h"
 #include "judge/split.h"
 #include "target/cpu/build.h"
 #include "target/cuda/build.h"
@@ -30,6 +33,9 @@ using Clock = os::Clock;
 using target::CallKind;
 
 constexpr size_t kEvidenceBytes = 2000;
+// Blocks from which on a case lends its shape to a payload of another encoder.
+constexpr uint64_t kForeignBlocks = 8;
+constexpr const char* kForeignName = "hidden: any valid payload";
 
 double Since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -95,6 +101,7 @@ class Ladder {
     std::optional<Bytes> own;        // the candidate's payload
     std::optional<Bytes> other;      // and that of the second call on the same data, where it differs
     std::optional<Bytes> reference;  // ours
+    std::optional<Bytes> foreign;    // another right encoder's, of other values; few cases have one
     bool own_decoded = false;
     CaseResult result;
   };
@@ -121,10 +128,12 @@ class Ladder {
   Result<std::unique_ptr<Platform>> MakePlatform();
   Result<bool> Receive();
   Result<bool> BuildCandidate();
-  Result<void> RunCorrectness();
+  Result<void> RunCorrectness(uint64_t hidden_seed);
   Result<void> RunForward();
   Result<void> RunOwnBackward();
   Result<void> RunCross();
+  Result<void> DecodeOthers(std::vector<Call>& calls, const std::vector<CaseState*>& owners, const std::string& whose);
+  void MakeForeign(uint64_t seed);
   Result<void> RunTools();
   void CheckRestored(CaseState& state, const Bytes& got);
   void CheckPayload(const CaseState& state, const Bytes& own);
@@ -348,11 +357,26 @@ Result<void> Ladder::RunCross() {
     }
   }
   if (!task_.has_backward) return {};
+  SZARENA_TRY_VOID(DecodeOthers(calls, owners, "our encoder's payload"));
+  calls.clear();
+  owners.clear();
+  for (CaseState& state : states_) {
+    if (!state.foreign) continue;
+    const Case& item = *state.item;
+    calls.push_back({kForeignName, true, item.problem, item.split, *state.foreign, std::nullopt});
+    owners.push_back(&state);
+  }
+  if (calls.empty() || FailedBelow(Stage::kRatioOk)) return {};
+  return DecodeOthers(calls, owners, "another encoder's payload");
+}
+
+// The candidate's decoder on payloads that are not its own: bit for bit what our decoder gives.
+Result<void> Ladder::DecodeOthers(std::vector<Call>& calls, const std::vector<CaseState*>& owners, const std::string& whose) {
   SZARENA_TRY(RunReport report, platform_->Run(CallKind::kBackward, calls, options_.call_timeout));
   for (Finding& finding : report.findings) {
     // What goes wrong on our bytes is a matter of decoding, whatever the form.
     if (finding.stage > Stage::kStarted) {
-      finding = {Stage::kDecodable, "on our encoder's payload: " + finding.detail};
+      finding = {Stage::kDecodable, "on " + whose + ": " + finding.detail};
     }
   }
   Absorb(report);
@@ -360,17 +384,17 @@ Result<void> Ladder::RunCross() {
     const Case& item = *owners[i]->item;
     if (!calls[i].got) continue;
     Bytes expected(item.input.size());
-    SZARENA_TRY_VOID(SplitBackward(task_, item.problem, item.split, *owners[i]->reference, expected));
+    SZARENA_TRY_VOID(SplitBackward(task_, item.problem, item.split, calls[i].input, expected));
     const std::optional<Bytes>& got = *calls[i].got == expected && calls[i].other ? calls[i].other : calls[i].got;
     if (*got == expected) continue;
     const auto at = std::mismatch(expected.begin(), expected.end(), got->begin()).first - expected.begin();
     const uint64_t width = item.problem.n == 0 ? 1 : item.input.size() / item.problem.n;
     Find(Stage::kDecodable,
-         (item.hidden ? std::string("on our encoder's payload, the result differs from our decoder's")
-                      : fmt::format("on our encoder's payload, the result differs from our decoder's, first at element {}{}",
+         (item.hidden ? fmt::format("on {}, the result differs from our decoder's", whose)
+                      : fmt::format("on {}, the result differs from our decoder's, first at element {}{}", whose,
                                     static_cast<uint64_t>(at) / width,
                                     PlaceOf(item.problem, item.split, static_cast<uint64_t>(at) / width))) +
-             " (" + item.name + ")");
+             " (" + calls[i].name + ")");
   }
   return {};
 }
@@ -412,7 +436,19 @@ void Ladder::CheckRatio() {
   if (reference_bytes > 0) verdict_.reference_ratio = static_cast<double>(raw_bytes) / static_cast<double>(reference_bytes);
 }
 
-Result<void> Ladder::RunCorrectness() {
+// Of the shapes of the first hidden cases that have some blocks, one for each type, mode and compiled program.
+void Ladder::MakeForeign(uint64_t seed) {
+  Random seeds(Mix64(seed ^ 0x666f726569676e));
+  std::set<std::tuple<uint32_t, uint32_t, uint32_t>> have;
+  for (CaseState& state : states_) {
+    const Case& item = *state.item;
+    if (!item.hidden || item.problem.n < kForeignBlocks * task_.block_size) continue;
+    if (!have.insert({item.problem.dtype, item.problem.mode, item.split.program}).second) continue;
+    state.foreign = SplitForeign(task_, item.problem, item.split, seeds.Next());
+  }
+}
+
+Result<void> Ladder::RunCorrectness(uint64_t hidden_seed) {
   SZARENA_TRY_VOID(Begin(Stage::kStarted));
   for (const Case& item : cases_) {
     CaseState state;
@@ -425,6 +461,7 @@ Result<void> Ladder::RunCorrectness() {
     SZARENA_TRY(state.reference, SplitForward(task_, item.problem, item.split, item.input));
     states_.push_back(std::move(state));
   }
+  if (task_.compressor && !options_.free_format) MakeForeign(hidden_seed);
   SZARENA_TRY_VOID(Begin(Stage::kFinished));
   SZARENA_TRY_VOID(RunForward());
   if (!FailedBelow(Stage::kOutputProduced) && task_.has_backward) SZARENA_TRY_VOID(RunOwnBackward());
@@ -572,7 +609,7 @@ Result<Evaluation> Ladder::Run() {
     if (!run) verdict_.at(Stage::kStarted).detail = verdict_.not_run;
     if (!run && options_.full) verdict_.tools.push_back({"compute-sanitizer", ToolResult::Status::kNotRun, verdict_.not_run});
   }
-  if (run) SZARENA_TRY_VOID(RunCorrectness());
+  if (run) SZARENA_TRY_VOID(RunCorrectness(evaluation.hidden_seed));
   Settle(run ? Stage::kMeasured : Stage::kStarted);
   if (options_.until == Stage::kMeasured && verdict_.correct()) {
     SZARENA_TRY_VOID(RunMeasurement());

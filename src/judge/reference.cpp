@@ -137,7 +137,7 @@ Result<void> ReferenceBackward(const TaskSpec& task, const szarena_problem& prob
         return Fail(ErrorCode::kCorrupt, "the payload is a " + std::string(codec::szx::ModeName(info.mode)) + " stream");
       }
       if (problem.n > 0 && info.block_values != problem.block_size) {
-        return Fail(ErrorCode::kCorrupt, "the payload has blocks of " + std::to_string(info.block_values) + " values");
+        return Fail(ErrorCode::kCorrupt, "the payload has blocks of " + std::to_string(info.block_values) + " values, not " + std::to_string(problem.block_size));
       }
       return codec::szx::Decompress(payload, values, 0);
     }

@@ -7,6 +7,8 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "judge/foreign.h"
+#include "judge/random.h"
 
 namespace szarena::judge {
 namespace {
@@ -29,17 +31,15 @@ ByteView Slice(ByteView bytes, const Part& part, uint64_t width) {
   return bytes.subspan(part.first * width, part.count * width);
 }
 
-// Payloads end at a byte, parts at a word: calls `read` without 0 to 3 zero bytes at the end until
-// one is a whole payload.
-template <typename Read>
-auto ReadTrimmed(ByteView bytes, Read read) {
-  auto result = read(bytes);
-  for (size_t cut = 1;
-       !result && cut < 4 && cut <= bytes.size() && bytes[bytes.size() - cut] == std::byte{0};
-       ++cut) {
-    if (auto shorter = read(bytes.first(bytes.size() - cut))) return shorter;
+// Payloads end at a byte, parts at a word: without those 0 to 3 zero bytes at the end without which
+// a compressor's part is a whole payload; as it is where none is, which the reader says.
+ByteView Trimmed(const TaskSpec& task, const szarena_problem& own, ByteView bytes) {
+  for (size_t cut = 0; task.compressor && cut < 4 && cut <= bytes.size(); ++cut) {
+    if (cut > 0 && bytes[bytes.size() - cut] != std::byte{0}) break;
+    const ByteView shorter = bytes.first(bytes.size() - cut);
+    if (RawBlocks(task, own, shorter)) return shorter;
   }
-  return result;
+  return bytes;
 }
 
 Result<void> CheckEmpty(const Split& split, uint32_t index, ByteView bytes) {
@@ -134,6 +134,18 @@ Result<Bytes> SplitForward(const TaskSpec& task, const szarena_problem& problem,
   return JoinParts(parts);
 }
 
+Bytes SplitForeign(const TaskSpec& task, const szarena_problem& problem, const Split& split,
+                   uint64_t seed) {
+  if (split.parts == 0) return ForeignPayload(task, problem, seed);
+  std::vector<Bytes> parts(split.parts);
+  for (uint32_t i = 0; i < split.parts; ++i) {
+    const Part part = PartOf(problem, split, i);
+    if (part.count == 0) continue;
+    parts[i] = ForeignPayload(task, PartProblem(problem, split, part), Mix64(seed + i));
+  }
+  return JoinParts(parts);
+}
+
 Result<void> SplitBackward(const TaskSpec& task, const szarena_problem& problem, const Split& split,
                            ByteView payload, std::span<std::byte> output) {
   if (split.parts == 0) return ReferenceBackward(task, problem, payload, output);
@@ -151,10 +163,9 @@ Result<void> SplitBackward(const TaskSpec& task, const szarena_problem& problem,
       continue;
     }
     const szarena_problem own = PartProblem(problem, split, part);
-    const auto status = ReadTrimmed(parts[i], [&](ByteView bytes) {
-      return ReferenceBackward(task, own, bytes,
-                               output.subspan(part.first * width, part.count * width));
-    });
+    const Result<void> status =
+        ReferenceBackward(task, own, Trimmed(task, own, parts[i]),
+                          output.subspan(part.first * width, part.count * width));
     if (!status) return At(split, i, status.error());
   }
   return {};
@@ -169,8 +180,7 @@ Result<uint64_t> SplitRawBlocks(const TaskSpec& task, const szarena_problem& pro
     const Part part = PartOf(problem, split, i);
     if (part.count == 0) continue;
     const szarena_problem own = PartProblem(problem, split, part);
-    SZARENA_TRY(const uint64_t raw,
-                ReadTrimmed(parts[i], [&](ByteView bytes) { return RawBlocks(task, own, bytes); }));
+    SZARENA_TRY(const uint64_t raw, RawBlocks(task, own, Trimmed(task, own, parts[i])));
     blocks += raw;
   }
   return blocks;

@@ -36,6 +36,9 @@ uint64_t PayloadSize(const Split& split, ByteView payload);
 // As ReferenceForward, ReferenceBackward and RawBlocks, on a joined payload where there is a split.
 Result<Bytes> SplitForward(const TaskSpec& task, const szarena_problem& problem, const Split& split,
                            ByteView input);
+// A payload that another encoder could have written (foreign.h), joined where there is a split.
+Bytes SplitForeign(const TaskSpec& task, const szarena_problem& problem, const Split& split,
+                   uint64_t seed);
 Result<void> SplitBackward(const TaskSpec& task, const szarena_problem& problem, const Split& split,
                            ByteView payload, std::span<std::byte> output);
 Result<uint64_t> SplitRawBlocks(const TaskSpec& task, const szarena_problem& problem,

@@ -71,8 +71,10 @@ class Changed {
   Changed(const std::string& name, const std::string& from, const std::string& to,
           const std::string& where = "pe.csl", const std::string& folder = "")
       : dir_(*os::TempDir::Create("szarena-wafer-test-")) {
-    for (const char* file : {"layout.csl", "pe.csl"}) {
-      std::ifstream in((folder.empty() ? kFolder + "/" + name : folder) + "/" + file);
+    for (const auto& entry : fs::directory_iterator(folder.empty() ? kFolder + "/" + name : folder)) {
+      const std::string file = entry.path().filename();
+      if (!file.ends_with(".csl")) continue;
+      std::ifstream in(entry.path());
       std::stringstream text;
       text << in.rdbuf();
       std::string program = text.str();
@@ -364,6 +366,76 @@ TEST(Wafer, NaNsKeepTheirPayload) {
   const Verdict verdict = Judge(Options(program.path()));
   ASSERT_EQ(verdict.Failed(), Stage::kBoundHeld) << verdict.feedback;
   EXPECT_THAT(verdict.feedback, HasSubstr("bit for bit"));
+}
+
+// Judges a changed program of a task on 4 x 4 PEs, and expects the stage that refuses it and the evidence.
+void ExpectRefused(const std::string& task_name, const Changed& program, Stage stage,
+                   const std::string& evidence) {
+  EvaluateOptions options = Options(program.path());
+  auto task = task::LoadTask(SZARENA_SOURCE_DIR, task_name);
+  ASSERT_TRUE(task) << task.error().ToString();
+  const auto fields = options.task.public_fields;
+  const auto timed = options.task.timed_fields;
+  options.task = *SpecFromTask(*task);
+  options.task.public_fields = fields;
+  options.task.timed_fields = timed;
+  for (auto* list : {&options.task.public_fields, &options.task.timed_fields}) {
+    for (FieldCase& field : *list) field.mode = options.task.modes.front();
+  }
+  options.wafer.width = options.wafer.height = 4;
+  const Verdict verdict = Judge(options);
+  ASSERT_EQ(verdict.Failed(), stage) << verdict.feedback;
+  EXPECT_THAT(verdict.at(stage).detail, HasSubstr(evidence));
+}
+
+std::string Baseline(const std::string& task) {
+  return std::string(SZARENA_SOURCE_DIR "/tasks/") + task + "/baseline/cerebras";
+}
+
+TEST(Wafer, TiesAreDecidedByWhatTheDifferenceLost) {
+  const std::string evidence = "hidden: values beside the bound";
+  ExpectRefused("szp",
+                Changed("right_scalar", "if (!(size == bound)) return false;",
+                        "if (!(size == bound)) return false else return true;"),
+                Stage::kBoundHeld, evidence);
+  for (const char* task : {"szx", "quantize"}) {
+    ExpectRefused(task,
+                  Changed("", "if (!(magnitude == ebq)) return false;", "return magnitude == ebq;",
+                          "exact.csl", Baseline(task)),
+                  task == std::string("szx") ? Stage::kBoundHeld : Stage::kDecodable, evidence);
+  }
+}
+
+TEST(Wafer, DecodersReadPayloadsOfOtherEncoders) {
+  ExpectRefused("szp",
+                Changed("right_scalar",
+                        "    const rate = @as(u16, output_words[block >> 2] >> ((block & 3) * 8) & 0xff);",
+                        "    var rate = @as(u16, output_words[block >> 2] >> ((block & 3) * 8) & 0xff);\n"
+                        "    if (rate == 31) rate = 30;"),
+                Stage::kDecodable, "on another encoder's payload");
+}
+
+TEST(Wafer, CountsAndSumsAreWide) {
+  for (const std::string end : {"east", "south"}) {
+    ExpectRefused("histogram",
+                  Changed("", fmt::format("if (ends.{}) @addc16(table", end),
+                          fmt::format("if (ends.{}) @add16(table", end), "pe.csl",
+                          Baseline("histogram")),
+                  Stage::kDecodable, "hidden: one bin with most of the values");
+  }
+  ExpectRefused("scan",
+                Changed("", "return (@as(u64, p[i + 1]) << 32) | @as(u64, p[i]);",
+                        "return @as(u64, p[i]);", "pe.csl", Baseline("scan")),
+                Stage::kDecodable, "hidden: integers of every width");
+  ExpectRefused("scan",
+                Changed("", "base32[2 * s + 1] = @as(u32, sum >> 32);", "base32[2 * s + 1] = 0;",
+                        "pe.csl", Baseline("scan")),
+                Stage::kDecodable, "hidden: integers of every width");
+  ExpectRefused("bitpack",
+                Changed("", "if (rate <= narrow_bits) {",
+                        "if (rate >= 31) { } else if (rate <= narrow_bits) {", "pe.csl",
+                        Baseline("bitpack")),
+                Stage::kBoundHeld, "hidden: integers of every width");
 }
 
 TEST(Wafer, MoreBytesThanThereIsRoomForAreNotCut) {

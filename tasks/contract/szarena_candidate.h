@@ -59,7 +59,8 @@ typedef struct szarena_problem {
   uint32_t dtype;       /* SZARENA_F32 or SZARENA_F64: the type of the field (primitives on integers: see the table) */
   uint32_t mode;        /* SZARENA_MODE_... */
   double abs_bound;     /* absolute error bound, finite and > 0 (a value of f64, also where dtype is f32) */
-  uint32_t block_size;  /* values per block: 32 for SZp and bitpack, 128 for SZx and leading-bytes, else 0 */
+  uint32_t block_size;  /* values per block: 32 for SZp and bitpack, 128 for SZx and leading-bytes, else 0; payloads of
+                           another block size are refused, and no decoder gets one */
   uint32_t pad_blocks;  /* SZp and bitpack: the rate bytes are padded to a multiple of this many blocks (1024) */
   uint32_t bins;        /* histogram: number of bins, else 0 */
   uint32_t threads;     /* how many threads may run at the same time, the caller's included; at least 1 */
@@ -85,8 +86,8 @@ SZARENA_EXPORT int szarena_compress(const szarena_problem* problem, const void* 
                                     void* workspace, uint64_t workspace_bytes, szarena_payload* payload);
 
 /* Decompresses payload[0, size) (any alignment; nothing may be read past its end) and writes every one of the n values
- * at `output` (aligned to their size). The payload may come from another program that writes the same format, and it is
- * decompressed in another process than the one that compressed it. */
+ * at `output` (aligned to their size). The payload may be any valid one of the mode, also such as the reference
+ * encoder never writes, and it is decompressed in another process than the one that compressed it. */
 SZARENA_EXPORT int szarena_decompress(const szarena_problem* problem, const void* payload, uint64_t size, void* output,
                                       void* workspace, uint64_t workspace_bytes);
 
