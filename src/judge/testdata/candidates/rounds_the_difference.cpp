@@ -12,7 +12,7 @@ static void Round(void* values, uint64_t n, double bound) {
   const T e = static_cast<T>(bound);
   for (uint64_t i = 0; i < n; ++i) {
     T& x = static_cast<T*>(values)[i];
-    if (x == std::nextafter(e, T(0))) x = 2 * e;
+    if (std::isnormal(x) && x == std::nextafter(e, T(0))) x = 2 * e;
   }
 }
 DECOMPRESS {
