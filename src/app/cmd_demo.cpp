@@ -112,11 +112,12 @@ Result<void> RunSessions(const std::vector<Ladder>& ladders, const std::string& 
 // What the report says at its top, for the terminal.
 void PrintResult(const report::Model& model, const std::string& page, bool as_json) {
   if (as_json) {
-    fmt::print("{}\n", data::Json::Of({{"report", page},
-                                       {"campaign", model.campaign.name},
-                                       {"sessions", static_cast<int64_t>(report::SessionCount(model))},
-                                       {"warnings", static_cast<int64_t>(model.warnings.size())}})
-                           .Dump(2));
+    fmt::print("{}\n",
+               data::Json::Of({{"report", page},
+                               {"campaign", model.campaign.name},
+                               {"sessions", static_cast<int64_t>(report::SessionCount(model))},
+                               {"warnings", static_cast<int64_t>(model.warnings.size())}})
+                   .Dump(2));
     return;
   }
   for (const report::SessionView& view : model.sessions) {

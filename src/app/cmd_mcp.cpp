@@ -98,7 +98,8 @@ class Host {
     SessionJudge judge(setup.judging);
     TurnJudge in_turn(judge, turn_);
     setup.plan.hidden_seed = judge.hidden_seed();
-    const std::string title = term::Printable(setup.plan.key.Title());  // the client's name is in it
+    const std::string title =
+        term::Printable(setup.plan.key.Title());  // the client's name is in it
     agent::SessionObserver observer;
     observer.on_attempt = [&](const store::Attempt& attempt) {
       fmt::print(stderr, "szarena: {}: attempt {} reached '{}'\n", title, attempt.number,

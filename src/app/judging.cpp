@@ -26,8 +26,7 @@ SessionJudge::SessionJudge(judge::EvaluateOptions options)
   options_.hidden_seed = hidden_seed_;
 }
 
-Result<judge::Verdict> SessionJudge::Evaluate(const std::string& candidate_dir,
-                                              agent::Depth depth,
+Result<judge::Verdict> SessionJudge::Evaluate(const std::string& candidate_dir, agent::Depth depth,
                                               const agent::JudgeHooks& hooks) {
   judge::EvaluateOptions options = options_;
   options.candidate = candidate_dir;

@@ -28,9 +28,9 @@ std::string AttemptLine(const store::Attempt& attempt, size_t step_count) {
     const judge::DirectionResult& direction = verdict.directions[d];
     const judge::Figure* const figure = judge::ShownFigure(direction.candidate);
     if (figure == nullptr) continue;
-    line += fmt::format(
-        " {} {}", judge::DirectionName(verdict.task, static_cast<judge::Direction>(d)),
-        judge::RateText(figure->median, direction.candidate->basis));
+    line +=
+        fmt::format(" {} {}", judge::DirectionName(verdict.task, static_cast<judge::Direction>(d)),
+                    judge::RateText(figure->median, direction.candidate->basis));
     if (direction.speedup) line += fmt::format(" ({:.2f} of baseline)", direction.speedup->median);
   }
   if (verdict.HasCheatFlag()) line += " flagged";

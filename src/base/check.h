@@ -7,11 +7,11 @@ namespace szarena {
 [[noreturn]] void CheckFailed(const char* file, int line, const char* condition, const char* why);
 }  // namespace szarena
 
-#define SZARENA_CHECK(cond, why)                                                 \
-  do {                                                                           \
-    if (!(cond)) [[unlikely]] {                                                  \
-      ::szarena::CheckFailed(__FILE__, __LINE__, #cond, why);                    \
-    }                                                                            \
+#define SZARENA_CHECK(cond, why)                              \
+  do {                                                        \
+    if (!(cond)) [[unlikely]] {                               \
+      ::szarena::CheckFailed(__FILE__, __LINE__, #cond, why); \
+    }                                                         \
   } while (false)
 
 #ifdef NDEBUG

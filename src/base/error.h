@@ -60,9 +60,9 @@ tl::unexpected<Error> WithContext(Error error, std::string context);
   decl = *std::move(tmp)
 
 // SZARENA_TRY_VOID(F());  for Result<void>.
-#define SZARENA_TRY_VOID(expr)                                          \
-  do {                                                                  \
-    if (auto try_status = (expr); !try_status) {                        \
-      return tl::unexpected(std::move(try_status).error());             \
-    }                                                                   \
+#define SZARENA_TRY_VOID(expr)                              \
+  do {                                                      \
+    if (auto try_status = (expr); !try_status) {            \
+      return tl::unexpected(std::move(try_status).error()); \
+    }                                                       \
   } while (false)

@@ -11,7 +11,8 @@
 
 namespace szarena::bytecode {
 
-FunctionBuilder::FunctionBuilder(CodeClass& code_class, std::string name, std::vector<ScalarType> params, bool returns_value)
+FunctionBuilder::FunctionBuilder(CodeClass& code_class, std::string name,
+                                 std::vector<ScalarType> params, bool returns_value)
     : class_(code_class) {
   f_.name = std::move(name);
   f_.params = std::move(params);
@@ -95,7 +96,8 @@ void FunctionBuilder::JumpIfNot(Reg cond, Label l) {
   Emit(Op::kJumpIfNot, cond);
 }
 void FunctionBuilder::JumpCompare(Op jump_op, Reg a, Reg b, Label l) {
-  SZARENA_CHECK(jump_op >= Op::kJumpEq && jump_op <= Op::kJumpLeU, "a fused compare-and-branch instruction");
+  SZARENA_CHECK(jump_op >= Op::kJumpEq && jump_op <= Op::kJumpLeU,
+                "a fused compare-and-branch instruction");
   fixes_.push_back({pc(), l.id, FixKind::kShortC});
   Emit(jump_op, a, b);
 }
@@ -103,7 +105,8 @@ void FunctionBuilder::MapNext(Reg window, uint16_t map, Label exhausted) {
   fixes_.push_back({pc(), exhausted.id, FixKind::kShortB});
   Emit(Op::kMapNext, window, 0, map);
 }
-void FunctionBuilder::Switch(Reg value, std::vector<std::pair<int64_t, Label>> cases, Label otherwise) {
+void FunctionBuilder::Switch(Reg value, std::vector<std::pair<int64_t, Label>> cases,
+                             Label otherwise) {
   EmitWide(Op::kSwitch, value, static_cast<uint32_t>(switches_.size()));
   switches_.emplace_back(std::move(cases), otherwise);
 }
@@ -111,15 +114,23 @@ void FunctionBuilder::Switch(Reg value, std::vector<std::pair<int64_t, Label>> c
 bool FunctionBuilder::reachable() const {
   if (f_.code.empty() || last_bound_ == pc()) return true;
   switch (static_cast<Op>(f_.code.back().op)) {
-    case Op::kJump: case Op::kReturn: case Op::kReturnVoid: case Op::kTrap: case Op::kSwitch: return false;
-    default: return true;
+    case Op::kJump:
+    case Op::kReturn:
+    case Op::kReturnVoid:
+    case Op::kTrap:
+    case Op::kSwitch:
+      return false;
+    default:
+      return true;
   }
 }
 
 Result<Function> FunctionBuilder::Finish() {
   if (reachable()) {
     if (f_.returns_value) {
-      EmitWide(Op::kTrap, 0, InternString(class_, "end of function '" + f_.name + "' reached without a return value"));
+      EmitWide(
+          Op::kTrap, 0,
+          InternString(class_, "end of function '" + f_.name + "' reached without a return value"));
     } else {
       Emit(Op::kReturnVoid);
     }
@@ -138,7 +149,9 @@ Result<Function> FunctionBuilder::Finish() {
     }
     const int64_t distance = static_cast<int64_t>(to) - static_cast<int64_t>(fix.pc) - 1;
     if (distance != static_cast<int16_t>(distance)) {
-      return Fail(ErrorCode::kCapacity, fmt::format("function '{}' is too long: a jump over {} instructions", f_.name, distance));
+      return Fail(
+          ErrorCode::kCapacity,
+          fmt::format("function '{}' is too long: a jump over {} instructions", f_.name, distance));
     }
     (fix.kind == FixKind::kShortC ? i.c : i.b) = static_cast<uint16_t>(distance);
   }
@@ -149,9 +162,17 @@ Result<Function> FunctionBuilder::Finish() {
     table.otherwise = target(otherwise.id);
     f_.switches.push_back(std::move(table));
   }
-  if (max_reg_ > 0xffff) return Fail(ErrorCode::kCapacity, fmt::format("function '{}' needs {} registers; the limit is 65535", f_.name, max_reg_));
-  if (frame_ > kSramBytes) return Fail(ErrorCode::kCapacity, fmt::format("the locals of function '{}' need {} bytes; a PE has {}", f_.name, frame_, kSramBytes));
-  if (descriptor_frame_ > 0x4000) return Fail(ErrorCode::kCapacity, fmt::format("function '{}' has too many DSD variables", f_.name));
+  if (max_reg_ > 0xffff)
+    return Fail(
+        ErrorCode::kCapacity,
+        fmt::format("function '{}' needs {} registers; the limit is 65535", f_.name, max_reg_));
+  if (frame_ > kSramBytes)
+    return Fail(ErrorCode::kCapacity,
+                fmt::format("the locals of function '{}' need {} bytes; a PE has {}", f_.name,
+                            frame_, kSramBytes));
+  if (descriptor_frame_ > 0x4000)
+    return Fail(ErrorCode::kCapacity,
+                fmt::format("function '{}' has too many DSD variables", f_.name));
   f_.register_count = static_cast<uint16_t>(max_reg_);
   f_.frame_bytes = static_cast<uint16_t>((frame_ + 1) & ~1u);
   f_.descriptor_frame_bytes = static_cast<uint16_t>(descriptor_frame_);

@@ -23,7 +23,8 @@ Program Sample() {
   p.height = 1;
   p.files = {"pe.csl"};
   p.routers.resize(2);
-  p.routers[1].colors.push_back({.color = 3, .rx = BitOf(Direction::kRamp), .tx = BitOf(Direction::kEast)});
+  p.routers[1].colors.push_back(
+      {.color = 3, .rx = BitOf(Direction::kRamp), .tx = BitOf(Direction::kEast)});
   p.exports.push_back({.name = "main", .type = "fn()void", .kind = ExportKind::kFunction});
   CodeClass& c = p.classes.emplace_back();
   c.name = "pe.csl";
@@ -42,8 +43,13 @@ Program Sample() {
   b.Bind(end);
   const Reg d = b.NewReg();
   b.EmitWide(Op::kFrameAddrD, d, b.NewDescriptorLocal());
-  b.EmitWide(Op::kDsdConst, d, InternDescriptor(c, {.kind = DsdKind::kMem1d, .base = 4, .extent = {3, 1, 1, 1}, .stride = {1, 0, 0, 0}}));
-  c.dsd_ops.push_back({.op = DsdOp::kMov16, .dest = {OperandKind::kDescriptor, ScalarType::kU16, d}, .src = {{OperandKind::kScalar, ScalarType::kU16, i}}});
+  b.EmitWide(
+      Op::kDsdConst, d,
+      InternDescriptor(
+          c, {.kind = DsdKind::kMem1d, .base = 4, .extent = {3, 1, 1, 1}, .stride = {1, 0, 0, 0}}));
+  c.dsd_ops.push_back({.op = DsdOp::kMov16,
+                       .dest = {OperandKind::kDescriptor, ScalarType::kU16, d},
+                       .src = {{OperandKind::kScalar, ScalarType::kU16, i}}});
   b.EmitWide(Op::kDsd, i, 0);
   b.Switch(i, {{5, end}, {1, top}}, end);
   const uint32_t f = b.FinishInto().value();
@@ -85,9 +91,21 @@ TEST(Builder, ReturnIsAddedWhereControlFallsOut) {
 }
 
 TEST(Descriptor, EncodeDecodeRoundTripAndFieldOffsets) {
-  Descriptor d{.kind = DsdKind::kFabout, .elem_size = 4, .control = true, .advance_switch = true, .simd = SimdMode::kSimd64,
-               .priority = Priority::kMedium, .base = 0x1234, .extent = {1, 2, 3, 4}, .stride = {-1, 2, -3, 4}, .lo = 2, .hi = 8, .color = 5,
-               .queue = 6, .wrap = 7, .rank = 3};
+  Descriptor d{.kind = DsdKind::kFabout,
+               .elem_size = 4,
+               .control = true,
+               .advance_switch = true,
+               .simd = SimdMode::kSimd64,
+               .priority = Priority::kMedium,
+               .base = 0x1234,
+               .extent = {1, 2, 3, 4},
+               .stride = {-1, 2, -3, 4},
+               .lo = 2,
+               .hi = 8,
+               .color = 5,
+               .queue = 6,
+               .wrap = 7,
+               .rank = 3};
   std::array<uint8_t, kDescriptorBytes> bytes;
   Encode(d, bytes);
   EXPECT_EQ(Decode(bytes), d);
@@ -135,14 +153,25 @@ TEST(Verify, MalformedInstructionsAreNamed) {
     return r ? std::string("accepted") : r.error().message;
   };
   using testing::HasSubstr;
-  EXPECT_THAT(broken([](Program&, Function& f) { f.code[0].op = 9999; }), HasSubstr("unknown opcode"));
+  EXPECT_THAT(broken([](Program&, Function& f) { f.code[0].op = 9999; }),
+              HasSubstr("unknown opcode"));
   EXPECT_THAT(broken([](Program&, Function& f) { f.code[0].a = 77; }), HasSubstr("register 77"));
-  EXPECT_THAT(broken([](Program&, Function& f) { f.code[2].c = 1000; }), HasSubstr("leaves the function"));
-  EXPECT_THAT(broken([](Program&, Function& f) { f.code.pop_back(); f.switches.clear(); }), HasSubstr("off the end"));
-  EXPECT_THAT(broken([](Program& p, Function&) { p.classes[0].dsd_ops[0].src[1] = p.classes[0].dsd_ops[0].src[0]; }), HasSubstr("has 1 sources"));
+  EXPECT_THAT(broken([](Program&, Function& f) { f.code[2].c = 1000; }),
+              HasSubstr("leaves the function"));
+  EXPECT_THAT(broken([](Program&, Function& f) {
+                f.code.pop_back();
+                f.switches.clear();
+              }),
+              HasSubstr("off the end"));
+  EXPECT_THAT(broken([](Program& p, Function&) {
+                p.classes[0].dsd_ops[0].src[1] = p.classes[0].dsd_ops[0].src[0];
+              }),
+              HasSubstr("has 1 sources"));
   EXPECT_THAT(broken([](Program& p, Function&) { p.pes.pop_back(); }), HasSubstr("width * height"));
-  EXPECT_THAT(broken([](Program& p, Function&) { p.routers[1].colors[0].color = 24; }), HasSubstr("colour 24"));
-  EXPECT_THAT(broken([](Program& p, Function&) { p.classes[0].tasks[0].function = 8; }), HasSubstr("function 8"));
+  EXPECT_THAT(broken([](Program& p, Function&) { p.routers[1].colors[0].color = 24; }),
+              HasSubstr("colour 24"));
+  EXPECT_THAT(broken([](Program& p, Function&) { p.classes[0].tasks[0].function = 8; }),
+              HasSubstr("function 8"));
 }
 
 TEST(Verify, TablesOfAnImageAreChecked) {
@@ -153,29 +182,59 @@ TEST(Verify, TablesOfAnImageAreChecked) {
     return r ? std::string("accepted") : r.error().message;
   };
   using testing::HasSubstr;
-  EXPECT_THAT(broken([](Program& p, CodeClass&) { p.width = p.height = 0; p.pes.clear(); }), HasSubstr("no PEs"));
-  EXPECT_THAT(broken([](Program& p, CodeClass&) { p.host_in_colors = 1u << 24; }), HasSubstr("host stream"));
-  EXPECT_THAT(broken([](Program& p, CodeClass&) { p.exports.push_back({.name = "s", .kind = ExportKind::kStream, .color = 24}); }), HasSubstr("colour 24"));
-  EXPECT_THAT(broken([](Program& p, CodeClass&) { p.exports[0].params = {static_cast<ScalarType>(11)}; }), HasSubstr("unknown type"));
-  EXPECT_THAT(broken([](Program& p, CodeClass&) { p.exports[0].param_names = {"x"}; }), HasSubstr("more names"));
-  EXPECT_THAT(broken([](Program& p, CodeClass&) { p.exports[0].kind = ExportKind::kVariable; }), HasSubstr("something else"));
+  EXPECT_THAT(broken([](Program& p, CodeClass&) {
+                p.width = p.height = 0;
+                p.pes.clear();
+              }),
+              HasSubstr("no PEs"));
+  EXPECT_THAT(broken([](Program& p, CodeClass&) { p.host_in_colors = 1u << 24; }),
+              HasSubstr("host stream"));
+  EXPECT_THAT(broken([](Program& p, CodeClass&) {
+                p.exports.push_back({.name = "s", .kind = ExportKind::kStream, .color = 24});
+              }),
+              HasSubstr("colour 24"));
+  EXPECT_THAT(
+      broken([](Program& p, CodeClass&) { p.exports[0].params = {static_cast<ScalarType>(11)}; }),
+      HasSubstr("unknown type"));
+  EXPECT_THAT(broken([](Program& p, CodeClass&) { p.exports[0].param_names = {"x"}; }),
+              HasSubstr("more names"));
+  EXPECT_THAT(broken([](Program& p, CodeClass&) { p.exports[0].kind = ExportKind::kVariable; }),
+              HasSubstr("something else"));
   EXPECT_THAT(broken([](Program& p, CodeClass& c) {
                 p.exports[0].kind = ExportKind::kVariable;
-                c.exports[0] = {.export_id = 0, .constant = true, .value = 0xfff0, .target_bytes = 4};
-              }), HasSubstr("beyond the memory"));
-  EXPECT_THAT(broken([](Program&, CodeClass& c) { c.functions[0].params.resize(3); }), HasSubstr("3 parameters"));
-  EXPECT_THAT(broken([](Program&, CodeClass& c) { c.queues.push_back({.priority = static_cast<Priority>(4)}); }), HasSubstr("priority"));
-  EXPECT_THAT(broken([](Program&, CodeClass& c) { c.fifos.push_back({.capacity = 2, .empty_action = static_cast<FifoAction>(4)}); }), HasSubstr("action"));
-  EXPECT_THAT(broken([](Program&, CodeClass& c) { c.fifos.push_back({.capacity = 2, .priority = static_cast<Priority>(9)}); }), HasSubstr("priority"));
-  EXPECT_THAT(broken([](Program&, CodeClass& c) { c.dsd_ops[0].src[0] = {OperandKind::kDescriptorConst, ScalarType::kU16, 0xffffffff}; }), HasSubstr("descriptor address"));
+                c.exports[0] = {
+                    .export_id = 0, .constant = true, .value = 0xfff0, .target_bytes = 4};
+              }),
+              HasSubstr("beyond the memory"));
+  EXPECT_THAT(broken([](Program&, CodeClass& c) { c.functions[0].params.resize(3); }),
+              HasSubstr("3 parameters"));
+  EXPECT_THAT(broken([](Program&, CodeClass& c) {
+                c.queues.push_back({.priority = static_cast<Priority>(4)});
+              }),
+              HasSubstr("priority"));
+  EXPECT_THAT(broken([](Program&, CodeClass& c) {
+                c.fifos.push_back({.capacity = 2, .empty_action = static_cast<FifoAction>(4)});
+              }),
+              HasSubstr("action"));
+  EXPECT_THAT(broken([](Program&, CodeClass& c) {
+                c.fifos.push_back({.capacity = 2, .priority = static_cast<Priority>(9)});
+              }),
+              HasSubstr("priority"));
+  EXPECT_THAT(broken([](Program&, CodeClass& c) {
+                c.dsd_ops[0].src[0] = {OperandKind::kDescriptorConst, ScalarType::kU16, 0xffffffff};
+              }),
+              HasSubstr("descriptor address"));
   EXPECT_THAT(broken([](Program&, CodeClass& c) {
                 c.dsd_ops[0].op = DsdOp::kDfilt;
                 c.dsd_ops[0].dest = {};
-              }), HasSubstr("@dfilt"));
+              }),
+              HasSubstr("@dfilt"));
   EXPECT_THAT(broken([](Program&, CodeClass& c) {
                 c.maps.emplace_back();
-                c.functions[0].code.insert(c.functions[0].code.end() - 1, MakeInstr(Op::kMapNext, 0, static_cast<uint16_t>(-2)));
-              }), HasSubstr("backwards"));
+                c.functions[0].code.insert(c.functions[0].code.end() - 1,
+                                           MakeInstr(Op::kMapNext, 0, static_cast<uint16_t>(-2)));
+              }),
+              HasSubstr("backwards"));
 }
 
 // A count that the file cannot hold asks for no memory.
@@ -184,7 +243,8 @@ TEST(Image, ACountIsNoMoreThanTheFileHolds) {
   p.classes.clear();
   p.pes = {{kNoIndex, 0}, {kNoIndex, 0}};
   std::vector<uint8_t> bytes = ToBytes(p);
-  // Wherever a number is made as large as the rest of the file, the checksum right: refused, or another program.
+  // Wherever a number is made as large as the rest of the file, the checksum right: refused, or
+  // another program.
   bytes.resize(bytes.size() + 4096);
   StoreLe<uint64_t>(bytes.data() + 16, bytes.size() - 32);
   for (size_t at = 32; at + 4 < bytes.size() - 4096; ++at) {

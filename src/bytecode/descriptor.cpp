@@ -12,9 +12,11 @@ void Encode(const Descriptor& d, std::span<uint8_t, kDescriptorBytes> out) {
   uint8_t* p = out.data();
   p[0] = static_cast<uint8_t>(d.kind);
   p[1] = d.elem_size;
-  const unsigned flags = (d.wavelet_index_offset ? 1u : 0u) | (d.control ? 2u : 0u) | (d.zero_first_source ? 4u : 0u) |
-                         (d.zero_second_source ? 8u : 0u) | (d.advance_switch ? 16u : 0u) | (d.control_transform ? 32u : 0u) |
-                         static_cast<unsigned>(d.simd) << 8 | static_cast<unsigned>(d.priority) << 10;
+  const unsigned flags = (d.wavelet_index_offset ? 1u : 0u) | (d.control ? 2u : 0u) |
+                         (d.zero_first_source ? 4u : 0u) | (d.zero_second_source ? 8u : 0u) |
+                         (d.advance_switch ? 16u : 0u) | (d.control_transform ? 32u : 0u) |
+                         static_cast<unsigned>(d.simd) << 8 |
+                         static_cast<unsigned>(d.priority) << 10;
   StoreLe<uint16_t>(p + 2, static_cast<uint16_t>(flags));
   StoreLe<uint16_t>(p + 4, d.base);
   for (size_t k = 0; k < 4; ++k) {
@@ -60,7 +62,8 @@ Descriptor Decode(std::span<const uint8_t, kDescriptorBytes> in) {
 }
 
 bool IsDsdField(uint16_t offset) {
-  return offset <= 1 || (offset <= 24 && offset % 2 == 0) || offset == 26 || offset == 27 || offset == 28 || offset == 30;
+  return offset <= 1 || (offset <= 24 && offset % 2 == 0) || offset == 26 || offset == 27 ||
+         offset == 28 || offset == 30;
 }
 
 std::string Descriptor::ToString() const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program as bytes and as a file (out/program.szcsl): versioned, checksummed, refused where corrupt.
+// A program as bytes and as a file (out/program.szcsl): versioned, checksummed, refused where
+// corrupt.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// 16-bit floats f16 (1+5+10), bf16 (1+8+7) and cb16 (1+6+9, bias 42), and f32 helpers, right to the bit: round to nearest even,
-// subnormals kept, NaN results canonical (quiet, positive, only the top fraction bit). Used by the compiler and by the machine.
+// 16-bit floats f16 (1+5+10), bf16 (1+8+7) and cb16 (1+6+9, bias 42), and f32 helpers, right to the
+// bit: round to nearest even, subnormals kept, NaN results canonical (quiet, positive, only the top
+// fraction bit). Used by the compiler and by the machine.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@ namespace szarena::bytecode {
 enum class FloatFormat : uint8_t { kF16, kBf16, kCb16 };
 std::string_view FloatFormatName(FloatFormat f);  // "f16", "bf16", "cb16"
 
-// cb16 has no bit patterns reserved for infinity or NaN in the documentation; the top exponent is taken as in IEEE formats.
+// cb16 has no bit patterns reserved for infinity or NaN in the documentation; the top exponent is
+// taken as in IEEE formats.
 uint16_t F16FromDouble(FloatFormat f, double v);   // one rounding
 double F16ToDouble(FloatFormat f, uint16_t bits);  // exact
 uint16_t F16FromF32(FloatFormat f, uint32_t f32_bits);
@@ -36,7 +38,8 @@ uint32_t F32Add(uint32_t a, uint32_t b);
 uint32_t F32Sub(uint32_t a, uint32_t b);
 uint32_t F32Mul(uint32_t a, uint32_t b);
 uint32_t F32Div(uint32_t a, uint32_t b);
-uint32_t F32MulAdd(uint32_t a, uint32_t b, uint32_t c);  // a * b + c, the product rounded first (docs/csl/machine.md)
+uint32_t F32MulAdd(uint32_t a, uint32_t b,
+                   uint32_t c);  // a * b + c, the product rounded first (docs/csl/machine.md)
 uint32_t F32Max(uint32_t a, uint32_t b);
 uint32_t F32FromDouble(double v);
 double F32ToDouble(uint32_t bits);
@@ -44,11 +47,14 @@ uint32_t F32FromI64(int64_t v);
 uint32_t F32FromU64(uint64_t v);
 
 // Towards zero; out of range saturates; NaN gives 0. `bits` 1..64.
-int64_t IntFromDouble(double v, int bits, bool is_signed);  // unsigned results as their two's complement pattern
+int64_t IntFromDouble(double v, int bits,
+                      bool is_signed);  // unsigned results as their two's complement pattern
 // Wrap to a width and extend to 64 bits again.
 constexpr int64_t SignExtend(uint64_t v, int bits) {
   return static_cast<int64_t>(v << (64 - bits)) >> (64 - bits);
 }
-constexpr uint64_t ZeroExtend(uint64_t v, int bits) { return bits >= 64 ? v : v & ((uint64_t{1} << bits) - 1); }
+constexpr uint64_t ZeroExtend(uint64_t v, int bits) {
+  return bits >= 64 ? v : v & ((uint64_t{1} << bits) - 1);
+}
 
 }  // namespace szarena::bytecode

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 16-bit floats against an oracle that knows no rounding code: the sorted table of all values and an exact comparison.
+// 16-bit floats against an oracle that knows no rounding code: the sorted table of all values and
+// an exact comparison.
 #include "bytecode/numeric.h"
 
 #include <gtest/gtest.h>
@@ -16,30 +17,39 @@ namespace {
 
 using Wide = __float128;  // 113 bits
 
-// All finite non-negative values in order: the pattern is the index. Behind them the value at which rounding gives infinity.
+// All finite non-negative values in order: the pattern is the index. Behind them the value at which
+// rounding gives infinity.
 class Oracle {
  public:
-  explicit Oracle(FloatFormat f) : infinity_(f == FloatFormat::kF16 ? 0x7c00 : f == FloatFormat::kBf16 ? 0x7f80 : 0x7e00) {
+  explicit Oracle(FloatFormat f)
+      : infinity_(f == FloatFormat::kF16    ? 0x7c00
+                  : f == FloatFormat::kBf16 ? 0x7f80
+                                            : 0x7e00) {
     const int fraction = f == FloatFormat::kF16 ? 10 : f == FloatFormat::kBf16 ? 7 : 9;
     const int bias = f == FloatFormat::kF16 ? 15 : f == FloatFormat::kBf16 ? 127 : 42;
     for (uint32_t bits = 0; bits <= infinity_; ++bits) {
       const int e = static_cast<int>(bits >> fraction);
       const int m = static_cast<int>(bits & ((1u << fraction) - 1));
-      values_.push_back(e == 0 ? std::ldexp(m, 1 - bias - fraction) : std::ldexp(m + (1 << fraction), e - bias - fraction));
+      values_.push_back(e == 0 ? std::ldexp(m, 1 - bias - fraction)
+                               : std::ldexp(m + (1 << fraction), e - bias - fraction));
     }
   }
   uint16_t infinity() const { return infinity_; }
   double Value(uint16_t bits) const {
     const uint16_t magnitude = bits & 0x7fff;
     if (magnitude > infinity_) return std::numeric_limits<double>::quiet_NaN();
-    const double v = magnitude == infinity_ ? std::numeric_limits<double>::infinity() : values_[magnitude];
+    const double v =
+        magnitude == infinity_ ? std::numeric_limits<double>::infinity() : values_[magnitude];
     return (bits & 0x8000) != 0 ? -v : v;
   }
   uint16_t Nearest(Wide v, bool negative_zero) const {
     const uint16_t sign = v < 0 || (v == 0 && negative_zero) ? 0x8000 : 0;
     const Wide x = v < 0 ? -v : v;
     if (x >= values_.back()) return static_cast<uint16_t>(sign | infinity_);
-    const auto above = static_cast<size_t>(std::upper_bound(values_.begin(), values_.end(), x, [](Wide a, double b) { return a < static_cast<Wide>(b); }) - values_.begin());
+    const auto above = static_cast<size_t>(
+        std::upper_bound(values_.begin(), values_.end(), x,
+                         [](Wide a, double b) { return a < static_cast<Wide>(b); }) -
+        values_.begin());
     const Wide down = x - static_cast<Wide>(values_[above - 1]);
     const Wide up = static_cast<Wide>(values_[above]) - x;
     const bool take_up = up < down || (up == down && above % 2 == 0);
@@ -52,7 +62,8 @@ class Oracle {
 };
 
 class Float16 : public testing::TestWithParam<FloatFormat> {};
-INSTANTIATE_TEST_SUITE_P(Formats, Float16, testing::Values(FloatFormat::kF16, FloatFormat::kBf16, FloatFormat::kCb16),
+INSTANTIATE_TEST_SUITE_P(Formats, Float16,
+                         testing::Values(FloatFormat::kF16, FloatFormat::kBf16, FloatFormat::kCb16),
                          [](const auto& i) { return std::string(FloatFormatName(i.param)); });
 
 TEST_P(Float16, EveryPatternConvertsToItsValueAndBack) {
@@ -80,7 +91,9 @@ TEST_P(Float16, MidpointsAndTheirNeighboursRoundToEven) {
   const Oracle oracle(f);
   for (uint16_t bits = 0; bits < oracle.infinity(); ++bits) {
     const double below = oracle.Value(bits);
-    const double above = bits + 1 == oracle.infinity() ? 2 * below - oracle.Value(static_cast<uint16_t>(bits - 1)) : oracle.Value(static_cast<uint16_t>(bits + 1));
+    const double above = bits + 1 == oracle.infinity()
+                             ? 2 * below - oracle.Value(static_cast<uint16_t>(bits - 1))
+                             : oracle.Value(static_cast<uint16_t>(bits + 1));
     const double middle = (below + above) / 2;
     ASSERT_EQ(F16FromDouble(f, middle), bits % 2 == 0 ? bits : bits + 1) << bits;
     ASSERT_EQ(F16FromDouble(f, std::nextafter(middle, 0)), bits) << bits;
@@ -89,12 +102,14 @@ TEST_P(Float16, MidpointsAndTheirNeighboursRoundToEven) {
   }
 }
 
-void ExpectSame(FloatFormat f, const Oracle& oracle, uint16_t got, Wide want, bool negative_zero, const char* op, uint16_t a, uint16_t b, uint16_t c) {
+void ExpectSame(FloatFormat f, const Oracle& oracle, uint16_t got, Wide want, bool negative_zero,
+                const char* op, uint16_t a, uint16_t b, uint16_t c) {
   if (want != want) {
     ASSERT_TRUE(F16IsNan(f, got)) << op << " " << a << " " << b << " " << c;
     return;
   }
-  ASSERT_EQ(got, oracle.Nearest(want, negative_zero)) << FloatFormatName(f) << " " << op << " " << a << " " << b << " " << c;
+  ASSERT_EQ(got, oracle.Nearest(want, negative_zero))
+      << FloatFormatName(f) << " " << op << " " << a << " " << b << " " << c;
 }
 
 void RandomPairs(FloatFormat f, int count, uint64_t seed) {
@@ -107,7 +122,8 @@ void RandomPairs(FloatFormat f, int count, uint64_t seed) {
     auto c = static_cast<uint16_t>(r >> 32);
     const Wide x = oracle.Value(a);
     const Wide y = oracle.Value(b);
-    if ((r >> 48 & 3) == 0) c = static_cast<uint16_t>(oracle.Nearest(x * y, false) ^ 0x8000);  // cancellation
+    if ((r >> 48 & 3) == 0)
+      c = static_cast<uint16_t>(oracle.Nearest(x * y, false) ^ 0x8000);  // cancellation
     const Wide z = oracle.Value(c);
     const bool na = (a & 0x8000) != 0;
     const bool nb = (b & 0x8000) != 0;
@@ -116,17 +132,21 @@ void RandomPairs(FloatFormat f, int count, uint64_t seed) {
     ExpectSame(f, oracle, F16Sub(f, a, b), x - y, na && !nb, "sub", a, b, 0);
     ExpectSame(f, oracle, F16Mul(f, a, b), x * y, na != nb, "mul", a, b, 0);
     if (y != 0) ExpectSame(f, oracle, F16Div(f, a, b), x / y, na != nb, "div", a, b, 0);
-    // In bf16 the exact sum of a product and a term far away needs more than 113 bits: such pairs round like the larger one,
-    // moved a little, which the 113-bit sum represents by its own rounding unless it is a tie: ties are then excluded.
+    // In bf16 the exact sum of a product and a term far away needs more than 113 bits: such pairs
+    // round like the larger one, moved a little, which the 113-bit sum represents by its own
+    // rounding unless it is a tie: ties are then excluded.
     const Wide product = x * y;
     const Wide sum = product + z;
-    if (sum - product == z && sum - z == product) ExpectSame(f, oracle, F16Fma(f, a, b, c), sum, (na != nb) && nc, "fma", a, b, c);
-    if (!(sum != sum) && product != 0 && z != 0) {  // tiny terms only break ties: compare with the sum of the larger and a nudge
+    if (sum - product == z && sum - z == product)
+      ExpectSame(f, oracle, F16Fma(f, a, b, c), sum, (na != nb) && nc, "fma", a, b, c);
+    if (!(sum != sum) && product != 0 &&
+        z != 0) {  // tiny terms only break ties: compare with the sum of the larger and a nudge
       const Wide big = (product < 0 ? -product : product) > (z < 0 ? -z : z) ? product : z;
       const Wide small = big == product ? z : product;
       if (sum == big && sum - sum == 0) {
         const Wide nudge = (big < 0 ? -big : big) * 0x1p-100;
-        ExpectSame(f, oracle, F16Fma(f, a, b, c), small > 0 ? big + nudge : big - nudge, false, "fma-far", a, b, c);
+        ExpectSame(f, oracle, F16Fma(f, a, b, c), small > 0 ? big + nudge : big - nudge, false,
+                   "fma-far", a, b, c);
       }
     }
     if (testing::Test::HasFatalFailure()) return;
@@ -173,7 +193,8 @@ TEST(Float16Max, IgnoresNanAndOrdersZeros) {
 TEST(Float32, MultiplyAddRoundsTheProductAndNanIsCanonical) {
   const auto bits = [](float v) { return std::bit_cast<uint32_t>(v); };
   const float a = 1.0f + 0x1p-12f;
-  EXPECT_EQ(F32MulAdd(bits(a), bits(a), bits(-1.0f)), bits(0x1p-11f));  // fused: 0x1p-11f + 0x1p-24f
+  EXPECT_EQ(F32MulAdd(bits(a), bits(a), bits(-1.0f)),
+            bits(0x1p-11f));  // fused: 0x1p-11f + 0x1p-24f
   EXPECT_EQ(F32Add(bits(INFINITY), bits(-INFINITY)), 0x7fc00000u);
   EXPECT_EQ(F32Max(0x7fc00000u, bits(-2.0f)), bits(-2.0f));
 }

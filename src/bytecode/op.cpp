@@ -23,7 +23,8 @@ constexpr NativeInfo kNatives[] = {
 }  // namespace
 
 std::string_view ScalarTypeName(ScalarType t) {
-  static constexpr std::string_view kNames[] = {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool", "f16", "f32"};
+  static constexpr std::string_view kNames[] = {"i8",  "i16", "i32",  "i64", "u8", "u16",
+                                                "u32", "u64", "bool", "f16", "f32"};
   return kNames[static_cast<size_t>(t)];
 }
 
@@ -45,7 +46,8 @@ const NativeInfo& InfoOf(Native native) {
 Native NativeByName(std::string_view name) {
   static const auto* const kByName = [] {
     auto* map = new std::unordered_map<std::string_view, Native>;
-    for (size_t i = 0; i < std::size(kNatives); ++i) map->emplace(kNatives[i].name, static_cast<Native>(i));
+    for (size_t i = 0; i < std::size(kNatives); ++i)
+      map->emplace(kNatives[i].name, static_cast<Native>(i));
     return map;
   }();
   const auto it = kByName->find(name);

@@ -20,9 +20,40 @@ constexpr bool IsSigned(ScalarType t) { return t <= ScalarType::kI64; }
 std::string_view ScalarTypeName(ScalarType t);  // "i16", "bool", "f16"
 
 enum class CostGroup : uint8_t {
-  kFree, kMove, kAlu16, kAlu32, kAlu64, kMul16, kMul32, kMul64, kDiv16, kDiv32, kDiv64, kFToI16, kFToI32, kFToI64,
-  kFloat16, kFloat32, kFloatDiv, kBranch, kSwitch, kCall, kReturn, kLoad, kStore, kLoadIdx, kStoreIdx, kCopy, kTask,
-  kDsdMake, kDsdInc, kDsd, kDsrLoad, kMap, kNative, kCount
+  kFree,
+  kMove,
+  kAlu16,
+  kAlu32,
+  kAlu64,
+  kMul16,
+  kMul32,
+  kMul64,
+  kDiv16,
+  kDiv32,
+  kDiv64,
+  kFToI16,
+  kFToI32,
+  kFToI64,
+  kFloat16,
+  kFloat32,
+  kFloatDiv,
+  kBranch,
+  kSwitch,
+  kCall,
+  kReturn,
+  kLoad,
+  kStore,
+  kLoadIdx,
+  kStoreIdx,
+  kCopy,
+  kTask,
+  kDsdMake,
+  kDsdInc,
+  kDsd,
+  kDsrLoad,
+  kMap,
+  kNative,
+  kCount
 };
 
 enum class Op : uint16_t {
@@ -39,9 +70,11 @@ struct OpInfo {
 };
 const OpInfo& InfoOf(Op op);
 
-// The member for integer type `t` of a family made by OP8, given its I8 member: TypedOp(Op::kAddI8, kU16) = kAddU16.
+// The member for integer type `t` of a family made by OP8, given its I8 member: TypedOp(Op::kAddI8,
+// kU16) = kAddU16.
 constexpr Op TypedOp(Op i8_member, ScalarType t) {
-  return static_cast<Op>(static_cast<int>(i8_member) + static_cast<int>(t == ScalarType::kBool ? ScalarType::kU8 : t));
+  return static_cast<Op>(static_cast<int>(i8_member) +
+                         static_cast<int>(t == ScalarType::kBool ? ScalarType::kU8 : t));
 }
 // The integer type with the bits of `t` as they lie in a register: floats as unsigned words.
 constexpr ScalarType StorageType(ScalarType t) {
@@ -52,13 +85,20 @@ constexpr ScalarType StorageType(ScalarType t) {
 }
 enum class AddressForm : uint8_t { kOffset, kAbsolute, kIndexed };
 constexpr Op LoadOp(ScalarType t, AddressForm form = AddressForm::kOffset) {
-  const Op base = form == AddressForm::kOffset ? Op::kLoadI8 : form == AddressForm::kAbsolute ? Op::kLoadAbsI8 : Op::kLoadIdxI8;
+  const Op base = form == AddressForm::kOffset     ? Op::kLoadI8
+                  : form == AddressForm::kAbsolute ? Op::kLoadAbsI8
+                                                   : Op::kLoadIdxI8;
   return TypedOp(base, StorageType(t));
 }
 constexpr Op StoreOp(ScalarType t, AddressForm form = AddressForm::kOffset) {
-  const Op base = form == AddressForm::kOffset ? Op::kStore8 : form == AddressForm::kAbsolute ? Op::kStoreAbs8 : Op::kStoreIdx8;
+  const Op base = form == AddressForm::kOffset     ? Op::kStore8
+                  : form == AddressForm::kAbsolute ? Op::kStoreAbs8
+                                                   : Op::kStoreIdx8;
   const int size = SizeOf(t);
-  return static_cast<Op>(static_cast<int>(base) + (size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3));
+  return static_cast<Op>(static_cast<int>(base) + (size == 1   ? 0
+                                                   : size == 2 ? 1
+                                                   : size == 4 ? 2
+                                                               : 3));
 }
 
 struct Instr {
@@ -84,14 +124,15 @@ enum class DsdOp : uint8_t {
   kCount
 };
 struct DsdOpFacts {
-  const char* name;     // CSL builtin without '@'
-  char dest;            // element letters of dsd_op.def
+  const char* name;  // CSL builtin without '@'
+  char dest;         // element letters of dsd_op.def
   const char* sources;
 };
 const DsdOpFacts& FactsOf(DsdOp op);
 // Takes elements from one place to another and computes nothing.
 constexpr bool IsMove(DsdOp op) {
-  return op == DsdOp::kMov16 || op == DsdOp::kMov32 || op == DsdOp::kFmovh || op == DsdOp::kFmovs || op == DsdOp::kDfilt;
+  return op == DsdOp::kMov16 || op == DsdOp::kMov32 || op == DsdOp::kFmovh || op == DsdOp::kFmovs ||
+         op == DsdOp::kDfilt;
 }
 
 enum class Native : uint16_t {

@@ -20,21 +20,26 @@ struct Checker {
 
   tl::unexpected<Error> Bad(std::string what) const {
     std::string where = fmt::format("class '{}'", cls.name);
-    if (function != nullptr) where += fmt::format(", function '{}', instruction {}", function->name, pc);
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("malformed bytecode in {}: {}", where, what));
+    if (function != nullptr)
+      where += fmt::format(", function '{}', instruction {}", function->name, pc);
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("malformed bytecode in {}: {}", where, what));
   }
 
   Status Index(const char* what, uint64_t index, uint64_t size) const {
     if (index < size) return {};
     return Bad(fmt::format("{} {} is out of range (there are {})", what, index, size));
   }
-  Status FunctionIndex(uint32_t index) const { return Index("function", index, cls.functions.size()); }
+  Status FunctionIndex(uint32_t index) const {
+    return Index("function", index, cls.functions.size());
+  }
   Status Register(uint32_t r) const {
     return Index("register", r, function == nullptr ? 0x10000u : function->register_count);
   }
   Status SignalOk(const Signal& s, bool registers) const {
     if (s.kind > SignalKind::kUnblock) return Bad("unknown kind of signal");
-    if (s.in_register && (s.kind != SignalKind::kNone || s.id != 0)) return registers ? Register(s.id) : Status(Bad("a signal here must have a constant id"));
+    if (s.in_register && (s.kind != SignalKind::kNone || s.id != 0))
+      return registers ? Register(s.id) : Status(Bad("a signal here must have a constant id"));
     if (s.kind == SignalKind::kNone) return {};
     return Index("task id", s.id, kTaskIdCount);
   }
@@ -48,33 +53,44 @@ struct Checker {
   Status OperandOk(const Operand& o, bool scalars) const {
     if (o.type > ScalarType::kF32) return Bad("unknown operand type");
     switch (o.kind) {
-      case OperandKind::kNone: return {};
-      case OperandKind::kDescriptor: case OperandKind::kPointer: return Register(o.value);
-      case OperandKind::kScalar: return scalars ? Register(o.value) : Status(Bad("a scalar cannot be written"));
-      case OperandKind::kDescriptorConst:
-        if (uint64_t{o.value} + kDescriptorBytes > kRegisterBase) return Bad("descriptor address out of range");
+      case OperandKind::kNone:
         return {};
-      case OperandKind::kDsr: return DsrOk(o.value);
-      case OperandKind::kFifo: return Index("FIFO", o.value, cls.fifos.size());
+      case OperandKind::kDescriptor:
+      case OperandKind::kPointer:
+        return Register(o.value);
+      case OperandKind::kScalar:
+        return scalars ? Register(o.value) : Status(Bad("a scalar cannot be written"));
+      case OperandKind::kDescriptorConst:
+        if (uint64_t{o.value} + kDescriptorBytes > kRegisterBase)
+          return Bad("descriptor address out of range");
+        return {};
+      case OperandKind::kDsr:
+        return DsrOk(o.value);
+      case OperandKind::kFifo:
+        return Index("FIFO", o.value, cls.fifos.size());
     }
     return Bad("unknown kind of operand");
   }
   Status DsrOk(uint32_t handle) const {
-    if (handle >> 8 > static_cast<uint32_t>(DsrFile::kSrc1)) return Bad(fmt::format("unknown DSR file in handle 0x{:x}", handle));
+    if (handle >> 8 > static_cast<uint32_t>(DsrFile::kSrc1))
+      return Bad(fmt::format("unknown DSR file in handle 0x{:x}", handle));
     return {};
   }
   Status DsdOperation(const DsdOpInfo& d) const {
     if (d.op >= DsdOp::kCount) return Bad("unknown DSD operation");
     const DsdOpFacts& facts = FactsOf(d.op);
     const size_t n = std::strlen(facts.sources);
-    if ((facts.dest == '-') != (d.dest.kind == OperandKind::kNone)) return Bad(fmt::format("@{}: wrong destination", facts.name));
+    if ((facts.dest == '-') != (d.dest.kind == OperandKind::kNone))
+      return Bad(fmt::format("@{}: wrong destination", facts.name));
     SZARENA_TRY_VOID(OperandOk(d.dest, false));
     for (size_t i = 0; i < 3; ++i) {
-      if ((i < n) != (d.src[i].kind != OperandKind::kNone)) return Bad(fmt::format("@{} has {} sources", facts.name, n));
+      if ((i < n) != (d.src[i].kind != OperandKind::kNone))
+        return Bad(fmt::format("@{} has {} sources", facts.name, n));
       SZARENA_TRY_VOID(OperandOk(d.src[i], true));
     }
     const OperandKind first = d.src[0].kind;
-    if (d.op == DsdOp::kDfilt && first != OperandKind::kDescriptor && first != OperandKind::kDescriptorConst && first != OperandKind::kDsr) {
+    if (d.op == DsdOp::kDfilt && first != OperandKind::kDescriptor &&
+        first != OperandKind::kDescriptorConst && first != OperandKind::kDsr) {
       return Bad("@dfilt reads wavelets: its source must be a fabric DSD");
     }
     SZARENA_TRY_VOID(Settings(d.settings, true));
@@ -98,29 +114,54 @@ struct Checker {
     for (int k = 0; letters[k] != 0; ++k) {
       const uint16_t v = field[k];
       switch (letters[k]) {
-        case 'd': case 's': case 'x': case 'w': SZARENA_TRY_VOID(Register(v)); break;
-        case '-': if (v != 0) return Bad(fmt::format("{}: an unused field is not zero", InfoOf(op).name)); break;
-        case 'i': case 'u': case 'I': case 'U': break;
+        case 'd':
+        case 's':
+        case 'x':
+        case 'w':
+          SZARENA_TRY_VOID(Register(v));
+          break;
+        case '-':
+          if (v != 0) return Bad(fmt::format("{}: an unused field is not zero", InfoOf(op).name));
+          break;
+        case 'i':
+        case 'u':
+        case 'I':
+        case 'U':
+          break;
         case 'j': {
           const int64_t to = static_cast<int64_t>(pc) + 1 + static_cast<int16_t>(v);
-          if (to < 0 || to >= code_size) return Bad(fmt::format("jump to {} leaves the function", to));
+          if (to < 0 || to >= code_size)
+            return Bad(fmt::format("jump to {} leaves the function", to));
           break;
         }
-        case 'J': SZARENA_TRY_VOID(Index("jump target", i.bc(), function->code.size())); break;
-        case 'K': SZARENA_TRY_VOID(Index("constant", i.bc(), cls.constants.size())); break;
-        case 'T': SZARENA_TRY_VOID(Index("switch table", i.bc(), function->switches.size())); break;
-        case 'S': SZARENA_TRY_VOID(Index("string", i.bc(), cls.strings.size())); break;
-        case 'P': SZARENA_TRY_VOID(Index("descriptor", i.bc(), cls.descriptors.size())); break;
+        case 'J':
+          SZARENA_TRY_VOID(Index("jump target", i.bc(), function->code.size()));
+          break;
+        case 'K':
+          SZARENA_TRY_VOID(Index("constant", i.bc(), cls.constants.size()));
+          break;
+        case 'T':
+          SZARENA_TRY_VOID(Index("switch table", i.bc(), function->switches.size()));
+          break;
+        case 'S':
+          SZARENA_TRY_VOID(Index("string", i.bc(), cls.strings.size()));
+          break;
+        case 'P':
+          SZARENA_TRY_VOID(Index("descriptor", i.bc(), cls.descriptors.size()));
+          break;
         case 'D':
           SZARENA_TRY_VOID(Index("DSD operation", i.bc(), cls.dsd_ops.size()));
           SZARENA_TRY_VOID(DsdOperation(cls.dsd_ops[i.bc()]));
           break;
-        case 'L': SZARENA_TRY_VOID(Index("DSR load", i.bc(), cls.dsr_loads.size())); break;
+        case 'L':
+          SZARENA_TRY_VOID(Index("DSR load", i.bc(), cls.dsr_loads.size()));
+          break;
         case 'm':
           SZARENA_TRY_VOID(Index("map", v, cls.maps.size()));
           SZARENA_TRY_VOID(Map(cls.maps[v]));
           if (op == Op::kMapNext) {
-            SZARENA_TRY_VOID(Register(static_cast<uint32_t>(i.a + std::max<size_t>(cls.maps[v].inputs.size(), 1) - 1)));
+            SZARENA_TRY_VOID(Register(
+                static_cast<uint32_t>(i.a + std::max<size_t>(cls.maps[v].inputs.size(), 1) - 1)));
             if (static_cast<int16_t>(i.b) < 0) return Bad("the way out of a @map goes backwards");
           }
           break;
@@ -132,10 +173,12 @@ struct Checker {
         }
         case 'f': {
           SZARENA_TRY_VOID(FunctionIndex(v));
-          SZARENA_TRY_VOID(Register(static_cast<uint32_t>(i.a + std::max<size_t>(cls.functions[v].params.size(), 1) - 1)));
+          SZARENA_TRY_VOID(Register(static_cast<uint32_t>(
+              i.a + std::max<size_t>(cls.functions[v].params.size(), 1) - 1)));
           break;
         }
-        default: return Bad("operand letter without a rule");
+        default:
+          return Bad("operand letter without a rule");
       }
     }
     return Special(op, i);
@@ -143,13 +186,19 @@ struct Checker {
 
   Status Special(Op op, const Instr& i) const {
     switch (op) {
-      case Op::kSignExtend: case Op::kZeroExtend:
+      case Op::kSignExtend:
+      case Op::kZeroExtend:
         if (i.c < 1 || i.c > 64) return Bad("width must be 1..64");
         return {};
-      case Op::kActivate: case Op::kBlock: case Op::kUnblock:
+      case Op::kActivate:
+      case Op::kBlock:
+      case Op::kUnblock:
         SZARENA_TRY_VOID(Index("task id", i.a, kTaskIdCount));
         return Index("kind of target", i.b, 5);
-      case Op::kActivateR: case Op::kBlockR: case Op::kUnblockR: return Index("kind of target", i.b, 5);
+      case Op::kActivateR:
+      case Op::kBlockR:
+      case Op::kUnblockR:
+        return Index("kind of target", i.b, 5);
       case Op::kDsdSet:
         if (!IsDsdField(i.c)) return Bad("no such field of a descriptor");
         return {};
@@ -159,11 +208,13 @@ struct Checker {
       case Op::kMapStart:
         if (i.b != 0) return Bad("an unused field is not zero");
         return {};
-      case Op::kCallIndirect: return Register(static_cast<uint32_t>(i.a + std::max<int>(i.c, 1) - 1));
+      case Op::kCallIndirect:
+        return Register(static_cast<uint32_t>(i.a + std::max<int>(i.c, 1) - 1));
       case Op::kReturn:
         if (!function->returns_value) return Bad("a value is returned by a function that has none");
         return {};
-      default: return {};
+      default:
+        return {};
     }
   }
 
@@ -171,15 +222,22 @@ struct Checker {
     function = &f;
     pc = 0;
     if (f.code.empty()) return Bad("no code");
-    if (f.register_count < std::max<size_t>(f.params.size(), 1)) return Bad("fewer registers than parameters");
+    if (f.register_count < std::max<size_t>(f.params.size(), 1))
+      return Bad("fewer registers than parameters");
     for (const ScalarType t : f.params) {
       if (t > ScalarType::kF32) return Bad("unknown parameter type");
     }
     for (pc = 0; pc < f.code.size(); ++pc) SZARENA_TRY_VOID(Instruction(f.code[pc]));
     pc = static_cast<uint32_t>(f.code.size() - 1);
     switch (static_cast<Op>(f.code.back().op)) {
-      case Op::kJump: case Op::kReturn: case Op::kReturnVoid: case Op::kTrap: case Op::kSwitch: break;
-      default: return Bad("control runs off the end");
+      case Op::kJump:
+      case Op::kReturn:
+      case Op::kReturnVoid:
+      case Op::kTrap:
+      case Op::kSwitch:
+        break;
+      default:
+        return Bad("control runs off the end");
     }
     uint32_t last = 0;
     for (const LineEntry& e : f.lines) {
@@ -191,7 +249,8 @@ struct Checker {
       SZARENA_TRY_VOID(Index("jump target", t.otherwise, f.code.size()));
       for (size_t k = 0; k < t.cases.size(); ++k) {
         SZARENA_TRY_VOID(Index("jump target", t.cases[k].second, f.code.size()));
-        if (k > 0 && t.cases[k].first <= t.cases[k - 1].first) return Bad("switch cases are not sorted, or repeat");
+        if (k > 0 && t.cases[k].first <= t.cases[k - 1].first)
+          return Bad("switch cases are not sorted, or repeat");
       }
     }
     function = nullptr;
@@ -212,18 +271,22 @@ struct Checker {
     for (const FifoInfo& f : cls.fifos) {
       if (f.capacity == 0) return Bad(fmt::format("FIFO '{}' has no room", f.name));
       if (f.elem_size != 2 && f.elem_size != 4) return Bad("FIFO elements have 2 or 4 bytes");
-      if (f.address + uint32_t{f.capacity} * f.elem_size > kSramBytes) return Bad(fmt::format("FIFO '{}' reaches beyond the memory", f.name));
+      if (f.address + uint32_t{f.capacity} * f.elem_size > kSramBytes)
+        return Bad(fmt::format("FIFO '{}' reaches beyond the memory", f.name));
       SZARENA_TRY_VOID(SignalOk(f.on_push, false));
       SZARENA_TRY_VOID(SignalOk(f.on_pop, false));
-      if (std::max(f.empty_action, f.full_action) > FifoAction::kFault) return Bad("unknown action of a FIFO");
+      if (std::max(f.empty_action, f.full_action) > FifoAction::kFault)
+        return Bad("unknown action of a FIFO");
       if (f.priority > Priority::kHigh) return Bad("unknown priority");
     }
     for (const Segment& s : cls.image) {
       const uint64_t end = uint64_t{s.address} + s.bytes.size();
-      if (end > kRegisterBase || (s.address < kDescriptorBase && end > kDescriptorBase)) return Bad("an initialised segment reaches beyond the memory");
+      if (end > kRegisterBase || (s.address < kDescriptorBase && end > kDescriptorBase))
+        return Bad("an initialised segment reaches beyond the memory");
     }
     if (cls.stack_base > kSramBytes) return Bad("the stack begins beyond the memory");
-    if (cls.descriptor_stack_base < kDescriptorBase) return Bad("the descriptor stack begins below descriptor space");
+    if (cls.descriptor_stack_base < kDescriptorBase)
+      return Bad("the descriptor stack begins below descriptor space");
     for (const TaskBinding& t : cls.tasks) {
       SZARENA_TRY_VOID(Index("task id", t.id, kTaskIdCount));
       SZARENA_TRY_VOID(TaskFunction(t.function));
@@ -250,17 +313,20 @@ struct Checker {
     for (const ExportBinding& e : cls.exports) {
       SZARENA_TRY_VOID(Index("export", e.export_id, program.exports.size()));
       const Export& exported = program.exports[e.export_id];
-      if (exported.kind != (e.is_function ? ExportKind::kFunction : ExportKind::kVariable)) return Bad(fmt::format("'{}' is exported as something else", exported.name));
+      if (exported.kind != (e.is_function ? ExportKind::kFunction : ExportKind::kVariable))
+        return Bad(fmt::format("'{}' is exported as something else", exported.name));
       if (e.is_function) {
         SZARENA_TRY_VOID(FunctionIndex(e.function));
       } else if (e.constant && exported.is_pointer) {
-        if (uint64_t{e.value} + e.target_bytes > kRegisterBase) return Bad(fmt::format("'{}' points beyond the memory", exported.name));
+        if (uint64_t{e.value} + e.target_bytes > kRegisterBase)
+          return Bad(fmt::format("'{}' points beyond the memory", exported.name));
       } else if (!e.constant && e.address + 2u > kRegisterBase) {
         return Bad(fmt::format("'{}' lies beyond the memory", exported.name));
       }
     }
     for (const Symbol& s : cls.symbols) {
-      if (s.address + uint64_t{s.size} > kRegisterBase) return Bad(fmt::format("symbol '{}' reaches beyond the memory", s.name));
+      if (s.address + uint64_t{s.size} > kRegisterBase)
+        return Bad(fmt::format("symbol '{}' reaches beyond the memory", s.name));
     }
     return {};
   }
@@ -268,7 +334,8 @@ struct Checker {
   // A task takes what a wavelet holds: 32 bits, or twice 16.
   Status TaskFunction(uint32_t index) const {
     SZARENA_TRY_VOID(FunctionIndex(index));
-    if (const Function& f = cls.functions[index]; f.params.size() > 2) return Bad(fmt::format("task '{}' has {} parameters", f.name, f.params.size()));
+    if (const Function& f = cls.functions[index]; f.params.size() > 2)
+      return Bad(fmt::format("task '{}' has {} parameters", f.name, f.params.size()));
     return {};
   }
 
@@ -279,12 +346,15 @@ struct Checker {
   }
 };
 
-Status BadProgram(std::string what) { return Fail(ErrorCode::kInvalidArgument, "malformed program: " + what); }
+Status BadProgram(std::string what) {
+  return Fail(ErrorCode::kInvalidArgument, "malformed program: " + what);
+}
 
 Status CheckRouter(const RouterConfig& r) {
   int last = -1;
   for (const ColorRoute& c : r.colors) {
-    if (c.color >= kColorCount) return BadProgram(fmt::format("colour {} is out of range", c.color));
+    if (c.color >= kColorCount)
+      return BadProgram(fmt::format("colour {} is out of range", c.color));
     if (c.color <= last) return BadProgram("colours of a router are not sorted, or repeat");
     last = c.color;
     if ((c.rx | c.tx) >= 32) return BadProgram("unknown direction in a route");
@@ -292,17 +362,21 @@ Status CheckRouter(const RouterConfig& r) {
       if ((p.rx | p.tx) >= 32) return BadProgram("unknown direction in a switch position");
     }
     if (c.current_position > 3) return BadProgram("switch position must be 0..3");
-    if (c.pop_mode > PopMode::kPopOnAdvanceNop || c.filter.kind > FilterKind::kSparseCounter) return BadProgram("unknown pop mode or filter");
+    if (c.pop_mode > PopMode::kPopOnAdvanceNop || c.filter.kind > FilterKind::kSparseCounter)
+      return BadProgram("unknown pop mode or filter");
   }
   return {};
 }
 
 Status CheckExport(const Export& e) {
   if (e.kind > ExportKind::kStream) return BadProgram("unknown kind of export");
-  if (e.kind == ExportKind::kStream && e.color >= kColorCount) return BadProgram(fmt::format("stream '{}' has colour {}", e.name, e.color));
-  if (e.param_names.size() > e.params.size()) return BadProgram(fmt::format("function '{}' has more names than parameters", e.name));
+  if (e.kind == ExportKind::kStream && e.color >= kColorCount)
+    return BadProgram(fmt::format("stream '{}' has colour {}", e.name, e.color));
+  if (e.param_names.size() > e.params.size())
+    return BadProgram(fmt::format("function '{}' has more names than parameters", e.name));
   for (const ScalarType t : e.params) {
-    if (t > ScalarType::kF32) return BadProgram(fmt::format("function '{}' has a parameter of unknown type", e.name));
+    if (t > ScalarType::kF32)
+      return BadProgram(fmt::format("function '{}' has a parameter of unknown type", e.name));
   }
   return {};
 }
@@ -317,18 +391,25 @@ Status VerifyClass(const Program& program, const CodeClass& code_class) {
 }
 
 Status Verify(const Program& p) {
-  if (p.arch > Arch::kWse3 || p.fp16 > FloatFormat::kCb16) return BadProgram("unknown architecture or float format");
+  if (p.arch > Arch::kWse3 || p.fp16 > FloatFormat::kCb16)
+    return BadProgram("unknown architecture or float format");
   if (p.width == 0 || p.height == 0) return BadProgram("the rectangle has no PEs");
-  if (p.pes.size() != size_t{p.width} * p.height) return BadProgram("the grid does not have width * height PEs");
-  if (p.fabric_width != 0 && (p.offset_x + uint32_t{p.width} > p.fabric_width || p.offset_y + uint32_t{p.height} > p.fabric_height)) {
+  if (p.pes.size() != size_t{p.width} * p.height)
+    return BadProgram("the grid does not have width * height PEs");
+  if (p.fabric_width != 0 && (p.offset_x + uint32_t{p.width} > p.fabric_width ||
+                              p.offset_y + uint32_t{p.height} > p.fabric_height)) {
     return BadProgram("the rectangle lies beyond the fabric");
   }
-  if (p.routers.empty()) return BadProgram("no router configuration; the first one is the empty one");
+  if (p.routers.empty())
+    return BadProgram("no router configuration; the first one is the empty one");
   for (const Region& r : p.pes) {
-    if (r.code_class != kNoIndex && r.code_class >= p.classes.size()) return BadProgram("a PE names a class that is not there");
-    if (r.router >= p.routers.size()) return BadProgram("a PE names a router configuration that is not there");
+    if (r.code_class != kNoIndex && r.code_class >= p.classes.size())
+      return BadProgram("a PE names a class that is not there");
+    if (r.router >= p.routers.size())
+      return BadProgram("a PE names a router configuration that is not there");
   }
-  if (((p.host_in_colors | p.host_out_colors) >> kColorCount) != 0) return BadProgram("a host stream on a colour that does not exist");
+  if (((p.host_in_colors | p.host_out_colors) >> kColorCount) != 0)
+    return BadProgram("a host stream on a colour that does not exist");
   for (const Export& e : p.exports) SZARENA_TRY_VOID(CheckExport(e));
   for (const RouterConfig& r : p.routers) SZARENA_TRY_VOID(CheckRouter(r));
   for (const CodeClass& c : p.classes) SZARENA_TRY_VOID(VerifyClass(p, c));

@@ -7,7 +7,8 @@
 
 namespace szarena::bytecode {
 
-// Every index, register, jump target, id, address range and table of the program. The message names class, function and pc.
+// Every index, register, jump target, id, address range and table of the program. The message names
+// class, function and pc.
 Result<void> Verify(const Program& program);
 Result<void> VerifyClass(const Program& program, const CodeClass& code_class);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CSL compiler: cslc LAYOUT.csl [FLAGS]. Messages go to standard error, products to standard output and the output directory.
+// The CSL compiler: cslc LAYOUT.csl [FLAGS]. Messages go to standard error, products to standard
+// output and the output directory.
 #include <unistd.h>
 
 #include <cstdio>
@@ -23,8 +24,10 @@ std::string MemoryReport(const szarena::bytecode::Program& program) {
   for (const auto& code : program.classes) {
     uint32_t total = 0;
     for (const auto& item : code.memory) total += item.bytes;
-    text += code.name + ": " + std::to_string(total) + " of " + std::to_string(szarena::bytecode::kSramBytes) + " bytes\n";
-    for (const auto& item : code.memory) text += "  " + std::to_string(item.bytes) + "  " + item.name + "  (" + item.what + ")\n";
+    text += code.name + ": " + std::to_string(total) + " of " +
+            std::to_string(szarena::bytecode::kSramBytes) + " bytes\n";
+    for (const auto& item : code.memory)
+      text += "  " + std::to_string(item.bytes) + "  " + item.name + "  (" + item.what + ")\n";
   }
   return text;
 }
@@ -52,27 +55,34 @@ int main(int argc, char** argv) {
     Print(stdout, fabric::PrintCostModel());
     return 0;
   }
-  options->color = !options->json && isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  options->color =
+      !options->json && isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   const char* import_path = std::getenv("CSL_IMPORT_PATH");
-  csl::Outcome outcome = csl::Compile(*options, csl::SplitPathList(import_path != nullptr ? import_path : ""));
+  csl::Outcome outcome =
+      csl::Compile(*options, csl::SplitPathList(import_path != nullptr ? import_path : ""));
   Print(options->json ? stdout : stderr, outcome.messages);
   Print(stdout, outcome.printed);
-  if (outcome.exit != ExitCode::kDone || !outcome.program || options->emit != csl::Options::Emit::kProgram) return Exit(outcome.exit);
+  if (outcome.exit != ExitCode::kDone || !outcome.program ||
+      options->emit != csl::Options::Emit::kProgram)
+    return Exit(outcome.exit);
   if (auto written = csl::WriteOutput(*outcome.program, options->output); !written) {
     Print(stderr, "cslc: error: " + written.error().ToString() + "\n");
     return Exit(ExitCodeFor(written.error().code));
   }
   const bytecode::Program& program = *outcome.program;
   if (options->output_json) {
-    if (auto written = csl::WriteOutputJson(program, options->output, options->output_json_path); !written) {
+    if (auto written = csl::WriteOutputJson(program, options->output, options->output_json_path);
+        !written) {
       Print(stderr, "cslc: error: " + written.error().ToString() + "\n");
       return Exit(ExitCodeFor(written.error().code));
     }
   }
   if (!options->json) {
-    Print(stdout, "cslc: " + options->input + ": " + std::to_string(program.width) + " x " + std::to_string(program.height) + " PEs, " +
-                      std::to_string(program.classes.size()) + (program.classes.size() == 1 ? " class" : " classes") + " of code, written to " +
-                      options->output + "\n");
+    Print(stdout, "cslc: " + options->input + ": " + std::to_string(program.width) + " x " +
+                      std::to_string(program.height) + " PEs, " +
+                      std::to_string(program.classes.size()) +
+                      (program.classes.size() == 1 ? " class" : " classes") +
+                      " of code, written to " + options->output + "\n");
     if (options->verbose) Print(stdout, MemoryReport(program));
   }
   return 0;

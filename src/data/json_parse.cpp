@@ -42,9 +42,10 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     // nlohmann's text is "[json.exception.parse_error.101] parse error at line 1, column 5: …"
     std::string text = error.what();
     if (text.find("number overflow") != std::string::npos) {
-      return Stop(fmt::format("it holds a number beyond double precision, of {} characters, that ends "
-                              "at byte {}",
-                              token.size(), position));
+      return Stop(
+          fmt::format("it holds a number beyond double precision, of {} characters, that ends "
+                      "at byte {}",
+                      token.size(), position));
     }
     if (const size_t at = text.find("parse error"); at != std::string::npos) text.erase(0, at);
     fault_ = fmt::format("{} (byte {})", text, position);

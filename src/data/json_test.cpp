@@ -54,11 +54,13 @@ TEST(Json, PrettyReadsBackEqual) {
 }
 
 TEST(Json, WhatSteersATerminalIsEscaped) {
-  const std::string text = "a\x1b[2J\x7f\xc2\x9b\xd8\x9c\xe2\x80\x8e\xe2\x80\xae\xe2\x81\xa6 \xc3\xa9 \xe2\x82\xac "
-                           "\xf0\x9f\x98\x80";
+  const std::string text =
+      "a\x1b[2J\x7f\xc2\x9b\xd8\x9c\xe2\x80\x8e\xe2\x80\xae\xe2\x81\xa6 \xc3\xa9 \xe2\x82\xac "
+      "\xf0\x9f\x98\x80";
   const std::string written = Json(text).Dump();
-  EXPECT_EQ(written, "\"a\\u001b[2J\\u007f\\u009b\\u061c\\u200e\\u202e\\u2066 \xc3\xa9 \xe2\x82\xac "
-                     "\xf0\x9f\x98\x80\"");
+  EXPECT_EQ(written,
+            "\"a\\u001b[2J\\u007f\\u009b\\u061c\\u200e\\u202e\\u2066 \xc3\xa9 \xe2\x82\xac "
+            "\xf0\x9f\x98\x80\"");
   EXPECT_EQ(*ParseJson(written, "text"), Json(text));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every candidate in testdata/candidates is judged; its own first lines say how that must end:
-//   // FAILS: <stages, or none>    // EVIDENCE: <part of the failed stage's detail>      // FLAG: <name of a flag, or any>
+//   // FAILS: <stages, or none>    // EVIDENCE: <part of the failed stage's detail>      // FLAG:
+//   <name of a flag, or any>
 //   // FORMAT: free                // SLOWER_THAN: <GB/s of the forward direction>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,8 +44,9 @@ TaskSpec SmallTask() {
   EXPECT_TRUE(task) << task.error().ToString();
   TaskSpec spec = *SpecFromTask(*task);
   const uint32_t mode = spec.modes.front();
-  spec.public_fields = {{"smooth 4096", "gen:smooth:seed=1:dims=4096", {1e-3, true}, mode},
-                        {"turbulence 41x101", "gen:turbulence:seed=2:dims=41x101", {1e-2, true}, mode}};
+  spec.public_fields = {
+      {"smooth 4096", "gen:smooth:seed=1:dims=4096", {1e-3, true}, mode},
+      {"turbulence 41x101", "gen:turbulence:seed=2:dims=41x101", {1e-2, true}, mode}};
   spec.timed_fields = {{"smooth 30000", "gen:smooth:seed=3:dims=30000", {1e-3, true}, mode}};
   spec.timed_elements = 65536;
   return spec;
@@ -58,7 +60,8 @@ TEST_P(Attack, EndsAtTheRightStageWithEvidence) {
   ASSERT_TRUE(dir);
   fs::copy_file(kFolder + "/" + name + ".cpp", dir->path() + "/candidate.cpp");
   fs::copy_file(kFolder + "/honest.h", dir->path() + "/honest.h");
-  fs::copy_file(SZARENA_SOURCE_DIR "/tasks/szp/source/cpu/candidate.cpp", dir->path() + "/honest.inc");
+  fs::copy_file(SZARENA_SOURCE_DIR "/tasks/szp/source/cpu/candidate.cpp",
+                dir->path() + "/honest.inc");
   EvaluateOptions options;
   options.task = SmallTask();
   options.candidate = dir->path();
@@ -78,7 +81,8 @@ TEST_P(Attack, EndsAtTheRightStageWithEvidence) {
   }
   const std::string flag = Expected(name, "FLAG");
   const auto has_flag = [&] {
-    return std::any_of(verdict.flags.begin(), verdict.flags.end(), [&](const Flag& f) { return f.name == flag; });
+    return std::any_of(verdict.flags.begin(), verdict.flags.end(),
+                       [&](const Flag& f) { return f.name == flag; });
   };
   if (flag.empty()) {
     EXPECT_TRUE(verdict.flags.empty());
@@ -96,7 +100,8 @@ TEST_P(Attack, EndsAtTheRightStageWithEvidence) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Candidates, Attack, testing::ValuesIn(Names()), [](const auto& instance) { return instance.param; });
+INSTANTIATE_TEST_SUITE_P(Candidates, Attack, testing::ValuesIn(Names()),
+                         [](const auto& instance) { return instance.param; });
 
 }  // namespace
 }  // namespace szarena::judge

@@ -34,7 +34,8 @@ FieldError Compare(ByteView original, ByteView got, double bound) {
     const auto y = static_cast<double>(LoadLe<T>(got.data() + i * sizeof(T)));
     bool held;
     if (std::isfinite(x)) [[likely]] {
-      // Exact for both types: f32 values are f64 values, and the comparison accounts for the lost part of x - y.
+      // Exact for both types: f32 values are f64 values, and the comparison accounts for the lost
+      // part of x - y.
       const double d = std::isfinite(y) ? std::abs(x - y) : std::numeric_limits<double>::infinity();
       held = d < bound || codec::WithinBound<double>(x, y, bound);
       low = std::min(low, x);
@@ -47,7 +48,8 @@ FieldError Compare(ByteView original, ByteView got, double bound) {
       }
     } else {
       // Kept bit for bit, the payload of a NaN too: docs/formats stores such values as they are.
-      held = std::memcmp(original.data() + i * sizeof(T), got.data() + i * sizeof(T), sizeof(T)) == 0;
+      held =
+          std::memcmp(original.data() + i * sizeof(T), got.data() + i * sizeof(T), sizeof(T)) == 0;
     }
     if (!held) {
       if (error.violations == 0) error.first_violation = i;
@@ -80,7 +82,8 @@ void Poison(std::span<std::byte> bytes, PoisonKey key) {
 
 std::optional<uint64_t> FirstTouched(ByteView bytes, PoisonKey key) {
   for (uint64_t i = 0; i < bytes.size(); ++i) {
-    if (i % 8 == 0 && i + 8 <= bytes.size() && LoadLe<uint64_t>(bytes.data() + i) == PoisonWord(key, i / 8)) {
+    if (i % 8 == 0 && i + 8 <= bytes.size() &&
+        LoadLe<uint64_t>(bytes.data() + i) == PoisonWord(key, i / 8)) {
       i += 7;
       continue;
     }
@@ -89,9 +92,10 @@ std::optional<uint64_t> FirstTouched(ByteView bytes, PoisonKey key) {
   return std::nullopt;
 }
 
-std::optional<uint64_t> FirstUnwritten(ByteView first, ByteView second, uint64_t first_index, uint64_t width,
-                                       uint64_t seed) {
-  // Single bytes of a program that gives others each time look unwritten once in 65,536: more than that is asked for.
+std::optional<uint64_t> FirstUnwritten(ByteView first, ByteView second, uint64_t first_index,
+                                       uint64_t width, uint64_t seed) {
+  // Single bytes of a program that gives others each time look unwritten once in 65,536: more than
+  // that is asked for.
   constexpr uint64_t kOftenerThanByChance = 256;
   std::optional<uint64_t> found;
   uint64_t unwritten = 0;
@@ -101,7 +105,8 @@ std::optional<uint64_t> FirstUnwritten(ByteView first, ByteView second, uint64_t
     ++different;
     bool left = true;
     for (uint64_t k = i; left && k < i + width; ++k) {
-      left = first[k] == PoisonByte({seed, false}, first_index + k) && second[k] == PoisonByte({seed, true}, first_index + k);
+      left = first[k] == PoisonByte({seed, false}, first_index + k) &&
+             second[k] == PoisonByte({seed, true}, first_index + k);
     }
     if (!left) continue;
     if (!found) found = i / width;
@@ -112,7 +117,8 @@ std::optional<uint64_t> FirstUnwritten(ByteView first, ByteView second, uint64_t
 }
 
 FieldError CompareFields(uint32_t dtype, ByteView original, ByteView got, double bound) {
-  return dtype == SZARENA_F32 ? Compare<float>(original, got, bound) : Compare<double>(original, got, bound);
+  return dtype == SZARENA_F32 ? Compare<float>(original, got, bound)
+                              : Compare<double>(original, got, bound);
 }
 
 std::string Printable(std::string_view text, size_t limit, Lines lines) {
@@ -120,7 +126,8 @@ std::string Printable(std::string_view text, size_t limit, Lines lines) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (out.size() >= limit) return out + "...";
     const auto c = static_cast<unsigned char>(text[i]);
-    const bool second_set = c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    const bool second_set =
+        c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
     if (second_set) {  // U+0080 to U+009F in UTF-8
       out += '?';
       ++i;
@@ -134,7 +141,8 @@ std::string Printable(std::string_view text, size_t limit, Lines lines) {
   return out;
 }
 
-std::string DescribeElement(uint32_t dtype, ByteView original, ByteView got, uint64_t index, double bound) {
+std::string DescribeElement(uint32_t dtype, ByteView original, ByteView got, uint64_t index,
+                            double bound) {
   const auto at = [&](ByteView bytes) {
     return dtype == SZARENA_F32 ? static_cast<double>(LoadLe<float>(bytes.data() + index * 4))
                                 : LoadLe<double>(bytes.data() + index * 8);
@@ -143,12 +151,15 @@ std::string DescribeElement(uint32_t dtype, ByteView original, ByteView got, uin
   const double y = at(got);
   if (!std::isfinite(x)) {
     const auto bits = [&](ByteView bytes) {
-      return dtype == SZARENA_F32 ? uint64_t{LoadLe<uint32_t>(bytes.data() + index * 4)} : LoadLe<uint64_t>(bytes.data() + index * 8);
+      return dtype == SZARENA_F32 ? uint64_t{LoadLe<uint32_t>(bytes.data() + index * 4)}
+                                  : LoadLe<uint64_t>(bytes.data() + index * 8);
     };
     const int digits = dtype == SZARENA_F32 ? 10 : 18;
-    return fmt::format("element {} is not finite and must stay as it is: {:#0{}x} became {:#0{}x}", index, bits(original), digits, bits(got), digits);
+    return fmt::format("element {} is not finite and must stay as it is: {:#0{}x} became {:#0{}x}",
+                       index, bits(original), digits, bits(got), digits);
   }
-  return fmt::format("element {}: {:.9g} became {:.9g}, error {:.9g}, bound {:.9g}", index, x, y, std::abs(x - y), bound);
+  return fmt::format("element {}: {:.9g} became {:.9g}, error {:.9g}, bound {:.9g}", index, x, y,
+                     std::abs(x - y), bound);
 }
 
 }  // namespace szarena::judge

@@ -75,11 +75,13 @@ TEST(CompareFields, SpecialValuesMustStay) {
   const std::vector<float> good = {NAN, inf, -inf, -0.0f, 1.0f, 1.0f, NAN};
   EXPECT_EQ(CompareFields(SZARENA_F32, View(x), View(good), 1e-3).violations, 0u);
   // Another NaN is another value: docs/formats keeps such values bit for bit.
-  const std::vector<float> other = {-std::bit_cast<float>(0x7fc00001u), inf, -inf, -0.0f, 1.0f, 1.0f, NAN};
+  const std::vector<float> other = {
+      -std::bit_cast<float>(0x7fc00001u), inf, -inf, -0.0f, 1.0f, 1.0f, NAN};
   const FieldError changed = CompareFields(SZARENA_F32, View(x), View(other), 1e-3);
   EXPECT_EQ(changed.violations, 1u);
   EXPECT_EQ(changed.first_violation, 0u);
-  EXPECT_THAT(DescribeElement(SZARENA_F32, View(x), View(other), 0, 1e-3), testing::HasSubstr("0x7fc00000 became 0xffc00001"));
+  EXPECT_THAT(DescribeElement(SZARENA_F32, View(x), View(other), 0, 1e-3),
+              testing::HasSubstr("0x7fc00000 became 0xffc00001"));
   const std::vector<float> bad = {0.0f, -inf, 3e38f, NAN, inf, NAN, inf};
   const FieldError error = CompareFields(SZARENA_F32, View(x), View(bad), 1e-3);
   EXPECT_EQ(error.violations, 7u);
@@ -110,7 +112,11 @@ TEST(Unwritten, OtherBytesEachTimeAreNoUnwrittenOnes) {
 }
 
 TEST(Printable, ATerminalObeysNothingOfIt) {
-  EXPECT_EQ(Printable("a\x1b[31m\x07" "b\xc2\x9b" "c\r\x7f", 100, Lines::kAny), "a?[31m?b?c??");
+  EXPECT_EQ(Printable("a\x1b[31m\x07"
+                      "b\xc2\x9b"
+                      "c\r\x7f",
+                      100, Lines::kAny),
+            "a?[31m?b?c??");
   EXPECT_EQ(Printable("\u2018x\u2019 \u00e9\n", 100, Lines::kAny), "\u2018x\u2019 \u00e9\n");
   EXPECT_EQ(Printable("failed\nall stages hold", 100, Lines::kOne), "failed all stages hold");
   EXPECT_EQ(Printable("12345", 3, Lines::kAny), "123...");

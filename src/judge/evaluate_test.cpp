@@ -27,12 +27,15 @@ TaskSpec Small(const char* name) {
   return spec;
 }
 
-std::string PlainSource(const std::string& task) { return std::string(SZARENA_SOURCE_DIR "/tasks/") + task + "/source/cpu"; }
+std::string PlainSource(const std::string& task) {
+  return std::string(SZARENA_SOURCE_DIR "/tasks/") + task + "/source/cpu";
+}
 
 TEST(Evaluate, AScanIsRankedBesideItsBaseline) {
   EvaluateOptions options;
   options.task = Small("scan");
-  options.task.timed_elements = 1u << 20;  // so long that it matters little who else gets the processor
+  options.task.timed_elements =
+      1u << 20;  // so long that it matters little who else gets the processor
   options.candidate = options.baseline.emplace(PlainSource("scan"));
   const auto evaluation = Evaluate(options);
   ASSERT_TRUE(evaluation) << evaluation.error().ToString();
@@ -40,13 +43,15 @@ TEST(Evaluate, AScanIsRankedBesideItsBaseline) {
   EXPECT_TRUE(verdict.ranked()) << verdict.feedback;
   EXPECT_EQ(verdict.at(Stage::kRatioOk).status, StageStatus::kNotApplicable);
   const DirectionResult& run = verdict.directions[0];
-  ASSERT_TRUE(run.candidate && run.baseline && run.speedup && run.floor_fraction && verdict.copy_bandwidth_gbs);
+  ASSERT_TRUE(run.candidate && run.baseline && run.speedup && run.floor_fraction &&
+              verdict.copy_bandwidth_gbs);
   EXPECT_EQ(run.candidate->host->samples, 10);
   EXPECT_FALSE(run.candidate->kernel || run.candidate->device);
   EXPECT_GT(run.speedup->median, 0.1);  // it is compared with itself
   EXPECT_LT(run.speedup->median, 10);
   EXPECT_FALSE(verdict.directions[1].candidate);
-  EXPECT_EQ(VerdictToJson(verdict), VerdictToJson(*VerdictFromJson(VerdictToJson(verdict), "verdict")));
+  EXPECT_EQ(VerdictToJson(verdict),
+            VerdictToJson(*VerdictFromJson(VerdictToJson(verdict), "verdict")));
 }
 
 TEST(Evaluate, AFullCheckIsRefusedWhereItMeansNothing) {
@@ -126,7 +131,8 @@ TEST(HiddenCases, CoverEveryModeTypeAndAwkwardLength) {
     modes.insert(item.problem.mode);
     dtypes.insert(item.problem.dtype);
     sizes.insert(item.problem.n);
-    EXPECT_EQ(item.problem.dims[0] * item.problem.dims[1] * item.problem.dims[2], item.problem.n) << item.name;
+    EXPECT_EQ(item.problem.dims[0] * item.problem.dims[1] * item.problem.dims[2], item.problem.n)
+        << item.name;
     EXPECT_GT(item.problem.abs_bound, 0) << item.name;
   }
   EXPECT_EQ(modes.size(), 3u);
@@ -134,7 +140,8 @@ TEST(HiddenCases, CoverEveryModeTypeAndAwkwardLength) {
   for (const uint64_t n : {0u, 1u, 31u}) EXPECT_TRUE(sizes.contains(n)) << n;
 }
 
-// SZx without a look at what the decoder will compute: a block whose half range is within the bound is coded as its middle.
+// SZx without a look at what the decoder will compute: a block whose half range is within the bound
+// is coded as its middle.
 TEST(HiddenCases, FindOutWhoDoesNotCheckConstantBlocks) {
   const TaskSpec task = Small("szx");
   for (const uint64_t seed : {1, 2, 3}) {
@@ -142,7 +149,8 @@ TEST(HiddenCases, FindOutWhoDoesNotCheckConstantBlocks) {
     ASSERT_TRUE(cases);
     size_t broken = 0;
     for (const Case& item : *cases) {
-      if (item.name != "hidden: values twice the bound apart" || item.problem.dtype != SZARENA_F32) continue;
+      if (item.name != "hidden: values twice the bound apart" || item.problem.dtype != SZARENA_F32)
+        continue;
       const auto* x = reinterpret_cast<const float*>(item.input.data());
       const auto e = static_cast<float>(item.problem.abs_bound);
       for (uint64_t begin = 0; begin + 128 <= item.problem.n; begin += 128) {
@@ -151,7 +159,8 @@ TEST(HiddenCases, FindOutWhoDoesNotCheckConstantBlocks) {
         if (radius > e) continue;
         const float middle = *low + radius;
         bool breaks = false;
-        for (uint64_t i = begin; i < begin + 128; ++i) breaks |= std::fabs(double{x[i]} - double{middle}) > item.problem.abs_bound;
+        for (uint64_t i = begin; i < begin + 128; ++i)
+          breaks |= std::fabs(double{x[i]} - double{middle}) > item.problem.abs_bound;
         broken += breaks ? 1 : 0;
       }
     }
@@ -167,7 +176,8 @@ TEST(TimedData, EveryVariationIsNewInEveryElementButZeros) {
   data->Fill(1, first);
   data->Fill(2, second);
   size_t equal = 0;
-  for (size_t i = 0; i < first.size(); i += 4) equal += std::equal(&first[i], &first[i] + 4, &second[i]) ? 1 : 0;
+  for (size_t i = 0; i < first.size(); i += 4)
+    equal += std::equal(&first[i], &first[i] + 4, &second[i]) ? 1 : 0;
   EXPECT_LT(equal, first.size() / 4 / 100);
 }
 
@@ -179,7 +189,8 @@ TEST(TimedData, HoldsValuesThatNeedTheExceptionalPath) {
   std::vector<float> values(data->problem().n);
   std::memcpy(values.data(), bytes.data(), bytes.size());
   EXPECT_TRUE(std::any_of(values.begin(), values.end(), [](float v) { return std::isnan(v); }));
-  EXPECT_TRUE(std::any_of(values.begin(), values.end(), [](float v) { return std::isfinite(v) && std::abs(v) > 1e30f; }));
+  EXPECT_TRUE(std::any_of(values.begin(), values.end(),
+                          [](float v) { return std::isfinite(v) && std::abs(v) > 1e30f; }));
 }
 
 }  // namespace

@@ -79,11 +79,10 @@ class LibraryPlatform final : public Platform {
       SZARENA_TRY(const std::vector<target::ToolReport> reports,
                   backend_.tools(sandbox_, *device_, subject_.library, task.compressor, calls));
       for (const target::ToolReport& report : reports) {
-        const auto status = report.status == target::ToolReport::Status::kClean
-                                ? ToolResult::Status::kClean
-                            : report.status == target::ToolReport::Status::kFindings
-                                ? ToolResult::Status::kFindings
-                                : ToolResult::Status::kNotRun;
+        const auto status =
+            report.status == target::ToolReport::Status::kClean      ? ToolResult::Status::kClean
+            : report.status == target::ToolReport::Status::kFindings ? ToolResult::Status::kFindings
+                                                                     : ToolResult::Status::kNotRun;
         results.push_back({report.tool, status, Printable(report.detail, 1000, Lines::kOne)});
       }
     }

@@ -23,11 +23,13 @@ using target::Outcome;
 using target::SlotSizes;
 using target::Worker;
 
-// Calls per command: several fresh inputs each, so that stopping and resuming (some 0.1 ms) weighs little. On a device the
-// judge's clock holds the device's own against it, so there are more, with more data.
+// Calls per command: several fresh inputs each, so that stopping and resuming (some 0.1 ms) weighs
+// little. On a device the judge's clock holds the device's own against it, so there are more, with
+// more data.
 constexpr size_t kSlots = 2;
 constexpr size_t kDeviceSlots = 4;
-// A device's events may miss this much of what the judge sees: the way there and back. What is more was hidden from them.
+// A device's events may miss this much of what the judge sees: the way there and back. What is more
+// was hidden from them.
 constexpr double kUnseenSeconds = 0.002;
 constexpr double kUnseenShare = 0.25;
 constexpr int kWarmUps = 2;
@@ -41,8 +43,8 @@ struct Round {
   std::vector<Bytes> own;  // the candidate's payloads, kept with --format free
 };
 
-// The data of one call of the present round, and what a right answer is. The memory serves all rounds: taking it from the
-// system each time costs more than filling it.
+// The data of one call of the present round, and what a right answer is. The memory serves all
+// rounds: taking it from the system each time costs more than filling it.
 struct CallData {
   Bytes input;     // elements
   Bytes room;      // our payload, and behind it room for the longest
@@ -80,10 +82,12 @@ double TimeCopy(const std::vector<CallData>& calls, Bytes& to, int threads) {
   const auto copy = [&](size_t k) {
     for (size_t slot = 0; slot < calls.size(); ++slot) {
       const Bytes& from = calls[slot].input;
-      const size_t share = (from.size() + static_cast<size_t>(threads) - 1) / static_cast<size_t>(threads);
+      const size_t share =
+          (from.size() + static_cast<size_t>(threads) - 1) / static_cast<size_t>(threads);
       const size_t first = std::min(from.size(), k * share);
       const size_t last = std::min(from.size(), first + share);
-      if (last > first) std::memcpy(to.data() + slot * from.size() + first, from.data() + first, last - first);
+      if (last > first)
+        std::memcpy(to.data() + slot * from.size() + first, from.data() + first, last - first);
     }
   };
   for (int k = 1; k < threads; ++k) workers.emplace_back(copy, static_cast<size_t>(k));
@@ -112,10 +116,14 @@ class Timing {
     return 2 * static_cast<double>(copy_to_.size()) / MakeFigure(copy_seconds_).median;
   }
   Result<void> RunDirection(CallKind kind);
-  // One command of one side, on a device a second one with the transfers; nothing where the candidate failed (fault is set).
-  Result<std::optional<Times>> RunSide(Worker& worker, CallKind kind, Round& round, bool is_candidate);
-  Result<std::optional<Times>> RunCommand(Worker& worker, CallKind kind, Round& round, bool is_candidate, bool with_transfers);
-  std::optional<Finding> Verify(const Worker& worker, CallKind kind, Round& round, size_t slot, bool is_candidate);
+  // One command of one side, on a device a second one with the transfers; nothing where the
+  // candidate failed (fault is set).
+  Result<std::optional<Times>> RunSide(Worker& worker, CallKind kind, Round& round,
+                                       bool is_candidate);
+  Result<std::optional<Times>> RunCommand(Worker& worker, CallKind kind, Round& round,
+                                          bool is_candidate, bool with_transfers);
+  std::optional<Finding> Verify(const Worker& worker, CallKind kind, Round& round, size_t slot,
+                                bool is_candidate);
   // What a worker's call is given.
   ByteView Source(CallKind kind, const Round& round, size_t slot, bool is_candidate) const {
     if (kind == CallKind::kForward) return calls_[slot].input;
@@ -168,11 +176,15 @@ Result<void> Timing::Fill(CallKind kind, const Round& round) {
     const bool forward = kind == CallKind::kForward;
     if (forward && !task_.compressor) return {};
     call.restored.resize(elements);
-    if (const auto status = ReferenceBackward(task_, problem_, call.payload(), call.restored); !status) {
-      return Fail(ErrorCode::kInternal, "our own payload cannot be decoded: " + status.error().message);
+    if (const auto status = ReferenceBackward(task_, problem_, call.payload(), call.restored);
+        !status) {
+      return Fail(ErrorCode::kInternal,
+                  "our own payload cannot be decoded: " + status.error().message);
     }
     // The way back has the same data again.
-    if (forward && CompareFields(problem_.dtype, call.input, call.restored, problem_.abs_bound).violations > 0) {
+    if (forward &&
+        CompareFields(problem_.dtype, call.input, call.restored, problem_.abs_bound).violations >
+            0) {
       return Fail(ErrorCode::kInternal, "our own payload breaks the bound");
     }
     return {};
@@ -183,24 +195,31 @@ Result<void> Timing::Fill(CallKind kind, const Round& round) {
   return {};
 }
 
-std::optional<Finding> Timing::Verify(const Worker& worker, CallKind kind, Round& round, size_t slot,
-                                          bool is_candidate) {
+std::optional<Finding> Timing::Verify(const Worker& worker, CallKind kind, Round& round,
+                                      size_t slot, bool is_candidate) {
   const target::Slot& answer = worker.answer(slot);
   CallData& call = calls_[slot];
   const std::string function = FunctionName(candidate_, kind);
-  if (answer.code != SZARENA_OK) return Finding{Stage::kFinished, fmt::format("{} returned {} in a timed run", function, answer.code)};
+  if (answer.code != SZARENA_OK)
+    return Finding{Stage::kFinished,
+                   fmt::format("{} returned {} in a timed run", function, answer.code)};
   const std::span<std::byte> output = worker.output(slot);
   if (kind == CallKind::kForward) {
-    if (const auto fault = PayloadFault(answer.payload, output.size())) return Finding{Stage::kOutputProduced, *fault + " in a timed run"};
+    if (const auto fault = PayloadFault(answer.payload, output.size()))
+      return Finding{Stage::kOutputProduced, *fault + " in a timed run"};
     const ByteView payload = output.subspan(answer.payload.offset, answer.payload.size);
     const ByteView reference = call.payload();
-    const bool same = payload.size() == reference.size() && std::memcmp(payload.data(), reference.data(), payload.size()) == 0;
+    const bool same = payload.size() == reference.size() &&
+                      std::memcmp(payload.data(), reference.data(), payload.size()) == 0;
     if (!task_.compressor) {
-      if (!same) return Finding{Stage::kBoundHeld, "the result of a timed run differs from the definition"};
+      if (!same)
+        return Finding{Stage::kBoundHeld, "the result of a timed run differs from the definition"};
       return std::nullopt;
     }
-    if (static_cast<double>(payload.size()) > static_cast<double>(reference.size()) / task_.ratio_rule.min_of_reference) {
-      return Finding{Stage::kRatioOk, fmt::format("a timed payload has {} bytes, our encoder's {}", payload.size(), reference.size())};
+    if (static_cast<double>(payload.size()) >
+        static_cast<double>(reference.size()) / task_.ratio_rule.min_of_reference) {
+      return Finding{Stage::kRatioOk, fmt::format("a timed payload has {} bytes, our encoder's {}",
+                                                  payload.size(), reference.size())};
     }
     if (is_candidate && options_.free_format) {
       round.own[slot].assign(payload.begin(), payload.end());
@@ -209,9 +228,11 @@ std::optional<Finding> Timing::Verify(const Worker& worker, CallKind kind, Round
     if (same) return std::nullopt;  // our own payload was decoded and compared when it was made
     call.decoded.resize(call.input.size());
     if (const auto status = ReferenceBackward(task_, problem_, payload, call.decoded); !status) {
-      return Finding{Stage::kDecodable, "our decoder refuses a timed payload: " + status.error().message};
+      return Finding{Stage::kDecodable,
+                     "our decoder refuses a timed payload: " + status.error().message};
     }
-    if (CompareFields(problem_.dtype, call.input, call.decoded, problem_.abs_bound).violations > 0) {
+    if (CompareFields(problem_.dtype, call.input, call.decoded, problem_.abs_bound).violations >
+        0) {
       return Finding{Stage::kBoundHeld, "a timed payload breaks the bound"};
     }
     return std::nullopt;
@@ -228,10 +249,12 @@ std::optional<Finding> Timing::Verify(const Worker& worker, CallKind kind, Round
   return std::nullopt;
 }
 
-Result<std::optional<Times>> Timing::RunSide(Worker& worker, CallKind kind, Round& round, bool is_candidate) {
+Result<std::optional<Times>> Timing::RunSide(Worker& worker, CallKind kind, Round& round,
+                                             bool is_candidate) {
   SZARENA_TRY(std::optional<Times> times, RunCommand(worker, kind, round, is_candidate, false));
   if (!times || device_ == nullptr) return times;
-  SZARENA_TRY(const std::optional<Times> with_transfers, RunCommand(worker, kind, round, is_candidate, true));
+  SZARENA_TRY(const std::optional<Times> with_transfers,
+              RunCommand(worker, kind, round, is_candidate, true));
   if (!with_transfers) return with_transfers;
   if (!worker.pinned()) pinned_ = false;
   times->unseen = times->host - times->device;
@@ -239,11 +262,14 @@ Result<std::optional<Times>> Timing::RunSide(Worker& worker, CallKind kind, Roun
   return times;
 }
 
-Result<std::optional<Times>> Timing::RunCommand(Worker& worker, CallKind kind, Round& round, bool is_candidate, bool with_transfers) {
+Result<std::optional<Times>> Timing::RunCommand(Worker& worker, CallKind kind, Round& round,
+                                                bool is_candidate, bool with_transfers) {
   std::vector<SlotSizes> slots;
   SZARENA_TRY(const uint64_t capacity, OutputCapacity(task_, problem_, kind));
-  for (size_t slot = 0; slot < slots_; ++slot) slots.push_back({Source(kind, round, slot, is_candidate).size(), capacity});
-  const auto failed = [&](const std::string& why, Stage stage = Stage::kMeasured) -> Result<std::optional<Times>> {
+  for (size_t slot = 0; slot < slots_; ++slot)
+    slots.push_back({Source(kind, round, slot, is_candidate).size(), capacity});
+  const auto failed = [&](const std::string& why,
+                          Stage stage = Stage::kMeasured) -> Result<std::optional<Times>> {
     if (!is_candidate) return Fail(ErrorCode::kInternal, "the baseline failed while timed: " + why);
     result_.fault = Finding{stage, why};
     return std::optional<Times>();
@@ -260,10 +286,12 @@ Result<std::optional<Times>> Timing::RunCommand(Worker& worker, CallKind kind, R
   });
   SZARENA_TRY(const Outcome outcome, worker.Call(kind, kTimedTimeout, with_transfers));
   if (!outcome.ok) return failed("in a timed run: " + outcome.message);
-  if (worker.input_changed()) return failed("a timed run changed its input", Stage::kOutputProduced);
+  if (worker.input_changed())
+    return failed("a timed run changed its input", Stage::kOutputProduced);
   std::vector<std::optional<Finding>> faults(slots_);
   ForEachSlot(slots_, [&](size_t slot) {
-    if (FirstTouched(worker.guard_before(slot), key) || FirstTouched(worker.guard_after(slot), key)) {
+    if (FirstTouched(worker.guard_before(slot), key) ||
+        FirstTouched(worker.guard_after(slot), key)) {
       faults[slot] = Finding{Stage::kOutputProduced, "a timed run wrote outside its output buffer"};
     } else {
       faults[slot] = Verify(worker, kind, round, slot, is_candidate);
@@ -273,7 +301,8 @@ Result<std::optional<Times>> Timing::RunCommand(Worker& worker, CallKind kind, R
     if (fault) return failed(fault->detail, fault->stage);
   }
   Times times{.host = outcome.seconds};
-  for (size_t slot = 0; slot < slots_ && device_ != nullptr; ++slot) times.device += worker.answer(slot).device_seconds;
+  for (size_t slot = 0; slot < slots_ && device_ != nullptr; ++slot)
+    times.device += worker.answer(slot).device_seconds;
   return std::optional(times);
 }
 
@@ -281,7 +310,9 @@ DirectionResult Timing::Summarise(const Series& series) const {
   DirectionResult direction;
   const double bytes = static_cast<double>(slots_ * InputBytes(task_, problem_));
   // What the target is measured by: the device's time where there is one.
-  const auto main = [this](const Times& times) { return device_ != nullptr ? times.device : times.host; };
+  const auto main = [this](const Times& times) {
+    return device_ != nullptr ? times.device : times.host;
+  };
   const auto figure = [&](const std::vector<Times>& all, auto seconds) {
     std::vector<double> speeds;
     for (const Times& times : all) speeds.push_back(bytes / seconds(times) * 1e-9);
@@ -297,7 +328,8 @@ DirectionResult Timing::Summarise(const Series& series) const {
   if (!series.baseline.empty()) {
     direction.baseline = throughput(series.baseline);
     std::vector<double> speedups;
-    for (size_t i = 0; i < series.candidate.size(); ++i) speedups.push_back(main(series.baseline[i]) / main(series.candidate[i]));
+    for (size_t i = 0; i < series.candidate.size(); ++i)
+      speedups.push_back(main(series.baseline[i]) / main(series.candidate[i]));
     direction.speedup = MakeFigure(speedups);
   }
   std::vector<double> seconds;
@@ -307,8 +339,9 @@ DirectionResult Timing::Summarise(const Series& series) const {
   return direction;
 }
 
-// The way to the process and back is in what the judge sees, and longer on a busy machine, but not in every run. Events that
-// lie must do so in the runs that make the median, the faster half: there the least unseen time tells.
+// The way to the process and back is in what the judge sees, and longer on a busy machine, but not
+// in every run. Events that lie must do so in the runs that make the median, the faster half: there
+// the least unseen time tells.
 void Timing::CheckClock(CallKind kind, const Series& series) {
   const auto median_shown = [](const std::vector<Times>& all) {
     std::vector<double> values;
@@ -328,14 +361,17 @@ void Timing::CheckClock(CallKind kind, const Series& series) {
   const bool compared = !series.baseline.empty();
   const double usual = compared ? std::max(0.0, least_unseen(series.baseline)) : 0;
   if (shown > 0 && hidden <= kUnseenSeconds + kUnseenShare * shown + 2 * usual) return;
-  const std::string what = fmt::format("{}: the device's events say {:.3f} ms, the judge's clock saw {:.3f} ms more",
-                                       FunctionName(candidate_, kind), shown * 1e3, hidden * 1e3);
+  const std::string what =
+      fmt::format("{}: the device's events say {:.3f} ms, the judge's clock saw {:.3f} ms more",
+                  FunctionName(candidate_, kind), shown * 1e3, hidden * 1e3);
   if (compared) {
-    result_.flags.push_back({"device-clock-disagrees", FlagKind::kCheat, what + fmt::format(" ({:.3f} ms for the baseline)", usual * 1e3)});
+    result_.flags.push_back({"device-clock-disagrees", FlagKind::kCheat,
+                             what + fmt::format(" ({:.3f} ms for the baseline)", usual * 1e3)});
     return;
   }
   // Nothing beside it says whether the machine is busy or the events lie: no number then.
-  result_.flags.push_back({"device-clock-unproven", FlagKind::kWarning, what + "; measure beside a baseline on a quiet machine"});
+  result_.flags.push_back({"device-clock-unproven", FlagKind::kWarning,
+                           what + "; measure beside a baseline on a quiet machine"});
   DirectionResult& direction = result_.directions[kind == CallKind::kForward ? 0 : 1];
   direction.candidate->device.reset();
   direction.floor_fraction.reset();
@@ -346,19 +382,22 @@ Result<void> Timing::RunDirection(CallKind kind) {
   SZARENA_TRY(const uint64_t longest, ForwardCapacity(task_, problem_));
   const uint64_t elements = InputBytes(task_, problem_);
   const bool forward = kind == CallKind::kForward;
-  const std::vector<SlotSizes> room(slots_, SlotSizes{forward ? elements : longest, forward ? longest : elements});
+  const std::vector<SlotSizes> room(
+      slots_, SlotSizes{forward ? elements : longest, forward ? longest : elements});
   const size_t input_bytes = target::InputBytesFor(room);
   const size_t output_bytes = target::OutputBytesFor(room);
   SZARENA_TRY(Worker ours, StartWorker(candidate_, input_bytes, output_bytes));
   if (!ours.loaded().ok) {
-    result_.fault = Finding{Stage::kMeasured, "the library could not be loaded again: " + ours.loaded().message};
+    result_.fault = Finding{Stage::kMeasured,
+                            "the library could not be loaded again: " + ours.loaded().message};
     return {};
   }
   std::optional<Worker> theirs;
   if (baseline_ != nullptr) {
     SZARENA_TRY(theirs, StartWorker(*baseline_, input_bytes, output_bytes));
     if (!theirs->loaded().ok) {
-      return Fail(ErrorCode::kInternal, "the baseline cannot be loaded: " + theirs->loaded().message);
+      return Fail(ErrorCode::kInternal,
+                  "the baseline cannot be loaded: " + theirs->loaded().message);
     }
   }
   Series series;
@@ -375,10 +414,12 @@ Result<void> Timing::RunDirection(CallKind kind) {
       if (counts) (is_candidate ? series.candidate : series.baseline).push_back(*times);
     }
     if (counts) {
-      if (device_ == nullptr) copy_seconds_.push_back(TimeCopy(calls_, copy_to_, candidate_.threads));
+      if (device_ == nullptr)
+        copy_seconds_.push_back(TimeCopy(calls_, copy_to_, candidate_.threads));
       double payload = 0;
       for (size_t slot = 0; slot < slots_; ++slot) {
-        payload += static_cast<double>(forward ? ours.answer(slot).payload.size : Source(kind, round, slot, true).size());
+        payload += static_cast<double>(forward ? ours.answer(slot).payload.size
+                                               : Source(kind, round, slot, true).size());
       }
       series.payload_bytes.push_back(payload);
     }
@@ -386,9 +427,10 @@ Result<void> Timing::RunDirection(CallKind kind) {
   result_.peak_memory_bytes = std::max(result_.peak_memory_bytes, ours.PeakMemoryBytes());
   SZARENA_TRY(const double idle, ours.IdleSeconds(kIdleTime));
   if (idle > kIdleSecondsAllowed) {
-    result_.flags.push_back({"work-left-running", FlagKind::kCheat,
-                             fmt::format("{:.0f} ms of processor time were used in the {} ms after the last timed call",
-                                         idle * 1e3, kIdleTime.count())});
+    result_.flags.push_back(
+        {"work-left-running", FlagKind::kCheat,
+         fmt::format("{:.0f} ms of processor time were used in the {} ms after the last timed call",
+                     idle * 1e3, kIdleTime.count())});
   }
   result_.directions[kind == CallKind::kForward ? 0 : 1] = Summarise(series);
   if (device_ != nullptr) CheckClock(kind, series);
@@ -399,20 +441,24 @@ Result<Measurement> Timing::Run() {
   SZARENA_TRY_VOID(Prepare());
   SZARENA_TRY_VOID(RunDirection(CallKind::kForward));
   if (!result_.fault && task_.has_backward) SZARENA_TRY_VOID(RunDirection(CallKind::kBackward));
-  if (!copy_seconds_.empty() || device_ != nullptr) result_.copy_bandwidth_gbs = CopyBandwidth() * 1e-9;
+  if (!copy_seconds_.empty() || device_ != nullptr)
+    result_.copy_bandwidth_gbs = CopyBandwidth() * 1e-9;
   if (device_ != nullptr && !pinned_) {
     result_.flags.push_back({"transfers-not-pinned", FlagKind::kWarning,
-                             "this system does not page-lock memory inside the sandbox: 'host' figures are with pageable transfers"});
+                             "this system does not page-lock memory inside the sandbox: 'host' "
+                             "figures are with pageable transfers"});
   }
   result_.detail = fmt::format("{} timed runs", options_.trials);
-  result_.measured_field = fmt::format("{}; {} elements, a few of them exceptional, {} calls a run, every one on data of its own", data_.name(),
-                                       problem_.n, slots_);
+  result_.measured_field = fmt::format(
+      "{}; {} elements, a few of them exceptional, {} calls a run, every one on data of its own",
+      data_.name(), problem_.n, slots_);
   return std::move(result_);
 }
 
 }  // namespace
 
-Result<Measurement> Measure(const Subject& candidate, const Subject* baseline, const MeasureOptions& options) {
+Result<Measurement> Measure(const Subject& candidate, const Subject* baseline,
+                            const MeasureOptions& options) {
   return Timing(candidate, baseline, options).Run();
 }
 

@@ -74,14 +74,15 @@ class Platform {
   virtual Result<std::vector<Case>> Cases(std::optional<uint64_t> hidden_seed) = 0;
   // Builds and keeps the candidate. An Error is the environment's lack or our own fault.
   virtual Result<Built> Build(const target::Candidate& candidate) = 0;
-  // Why nothing can be run here though candidates can be built: "no CUDA device: not run". Empty: it can.
+  // Why nothing can be run here though candidates can be built: "no CUDA device: not run". Empty:
+  // it can.
   virtual std::string CannotRun() { return ""; }
   // Makes every call twice, over a poison and over its inverse, in a process that shares nothing
   // with other ones.
   virtual Result<RunReport> Run(target::CallKind kind, std::vector<Call>& calls,
                                 std::chrono::milliseconds call_timeout) = 0;
-  // What the target's tools say of the candidate's calls on these cases, hidden ones left out; empty
-  // where it has none.
+  // What the target's tools say of the candidate's calls on these cases, hidden ones left out;
+  // empty where it has none.
   virtual Result<std::vector<ToolResult>> RunTools(const std::vector<Case>&) {
     return std::vector<ToolResult>();
   }

@@ -75,7 +75,8 @@ Bytes LeadingBytes(const szarena_problem& problem, ByteView input) {
 }  // namespace
 
 Bytes RunQuantize(const szarena_problem& problem, ByteView input) {
-  return problem.dtype == SZARENA_F32 ? Quantize<float>(problem, input) : Quantize<double>(problem, input);
+  return problem.dtype == SZARENA_F32 ? Quantize<float>(problem, input)
+                                      : Quantize<double>(problem, input);
 }
 
 Bytes RunLorenzo(const szarena_problem& problem, ByteView input) {
@@ -83,7 +84,8 @@ Bytes RunLorenzo(const szarena_problem& problem, ByteView input) {
   const uint64_t w = problem.dims[2];
   const auto at = [&](int64_t z, int64_t y, int64_t x) -> uint32_t {
     if (z < 0 || y < 0 || x < 0) return 0;
-    return At<uint32_t>(input, (static_cast<uint64_t>(z) * h + static_cast<uint64_t>(y)) * w + static_cast<uint64_t>(x));
+    return At<uint32_t>(input, (static_cast<uint64_t>(z) * h + static_cast<uint64_t>(y)) * w +
+                                   static_cast<uint64_t>(x));
   };
   Bytes out(problem.n * 4);
   for (uint64_t i = 0; i < problem.n; ++i) {
@@ -91,7 +93,8 @@ Bytes RunLorenzo(const szarena_problem& problem, ByteView input) {
     const auto y = static_cast<int64_t>(i / w % h);
     const auto z = static_cast<int64_t>(i / w / h);
     const uint32_t d = at(z, y, x) - at(z, y, x - 1) - at(z, y - 1, x) + at(z, y - 1, x - 1) -
-                       at(z - 1, y, x) + at(z - 1, y, x - 1) + at(z - 1, y - 1, x) - at(z - 1, y - 1, x - 1);
+                       at(z - 1, y, x) + at(z - 1, y, x - 1) + at(z - 1, y - 1, x) -
+                       at(z - 1, y - 1, x - 1);
     Put<uint32_t>(out, i, d);
   }
   return out;
@@ -102,7 +105,9 @@ Bytes InvertLorenzo(const szarena_problem& problem, ByteView payload) {
   Bytes out(payload.begin(), payload.end());
   const uint64_t w = problem.dims[2];
   const uint64_t plane = problem.dims[1] * w;
-  const auto add = [&](uint64_t i, uint64_t from) { Put<uint32_t>(out, i, At<uint32_t>(out, i) + At<uint32_t>(out, from)); };
+  const auto add = [&](uint64_t i, uint64_t from) {
+    Put<uint32_t>(out, i, At<uint32_t>(out, i) + At<uint32_t>(out, from));
+  };
   for (uint64_t i = 0; i < problem.n; ++i) {
     if (i % w != 0) add(i, i - 1);
   }
@@ -190,7 +195,8 @@ Bytes RunScan(const szarena_problem& problem, ByteView input) {
 }
 
 Bytes RunLeadingBytes(const szarena_problem& problem, ByteView input) {
-  return problem.dtype == SZARENA_F32 ? LeadingBytes<uint32_t>(problem, input) : LeadingBytes<uint64_t>(problem, input);
+  return problem.dtype == SZARENA_F32 ? LeadingBytes<uint32_t>(problem, input)
+                                      : LeadingBytes<uint64_t>(problem, input);
 }
 
 }  // namespace szarena::judge

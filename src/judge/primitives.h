@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The six primitives in plain scalar code, as szarena_candidate.h defines them: the oracle for exactness.
+// The six primitives in plain scalar code, as szarena_candidate.h defines them: the oracle for
+// exactness.
 #pragma once
 
 #include <cstdint>

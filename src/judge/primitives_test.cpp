@@ -48,7 +48,8 @@ TEST(Lorenzo, ThreeDimensions) {
   problem.dims[0] = problem.dims[1] = problem.dims[2] = 2;
   // v = 1 at the origin only: the operator's stencil, signs alternating.
   const std::vector<int32_t> x = {1, 0, 0, 0, 0, 0, 0, 0};
-  EXPECT_EQ(Values<int32_t>(RunLorenzo(problem, View(x)), 8), (std::vector<int32_t>{1, -1, -1, 1, -1, 1, 1, -1}));
+  EXPECT_EQ(Values<int32_t>(RunLorenzo(problem, View(x)), 8),
+            (std::vector<int32_t>{1, -1, -1, 1, -1, 1, 1, -1}));
 }
 
 RC_GTEST_PROP(Lorenzo, InverseGivesTheInputBack, (std::vector<int32_t> values)) {
@@ -67,7 +68,8 @@ TEST(Histogram, CountsWhatIsOutsideInTheLastBin) {
   szarena_problem problem = Line(6);
   problem.bins = 3;
   const std::vector<int32_t> x = {0, 2, 2, 3, -1, INT32_MIN};
-  EXPECT_EQ(Values<uint32_t>(RunHistogram(problem, View(x)), 4), (std::vector<uint32_t>{1, 0, 2, 3}));
+  EXPECT_EQ(Values<uint32_t>(RunHistogram(problem, View(x)), 4),
+            (std::vector<uint32_t>{1, 0, 2, 3}));
 }
 
 TEST(Bitpack, OneBlockByHand) {
@@ -96,7 +98,8 @@ RC_GTEST_PROP(Bitpack, InverseGivesTheInputBack, (std::vector<int32_t> values, u
 TEST(Scan, IsExclusiveAndEndsWithTheTotal) {
   const std::vector<uint32_t> x = {UINT32_MAX, UINT32_MAX, 1};
   const uint64_t big = UINT32_MAX;
-  EXPECT_EQ(Values<uint64_t>(RunScan(Line(3), View(x)), 4), (std::vector<uint64_t>{0, big, 2 * big, 2 * big + 1}));
+  EXPECT_EQ(Values<uint64_t>(RunScan(Line(3), View(x)), 4),
+            (std::vector<uint64_t>{0, big, 2 * big, 2 * big + 1}));
   EXPECT_EQ(Values<uint64_t>(RunScan(Line(0), {}), 1), std::vector<uint64_t>{0});
 }
 
@@ -105,7 +108,8 @@ TEST(LeadingBytes, CodesAreNotClampedAndStartAnewInEveryBlock) {
   problem.block_size = 4;
   const std::vector<uint32_t> x = {0, 0x000000ff, 0x0000ffff, 0x0000ffff, 0x0000ffff, 0xff00ffff};
   // 3 (all equal), 3, 2, 3 | 2 (predecessor 0 again), 0
-  EXPECT_EQ(Values<uint8_t>(RunLeadingBytes(problem, View(x)), 2), (std::vector<uint8_t>{0b11111011, 0b10000000}));
+  EXPECT_EQ(Values<uint8_t>(RunLeadingBytes(problem, View(x)), 2),
+            (std::vector<uint8_t>{0b11111011, 0b10000000}));
 }
 
 }  // namespace

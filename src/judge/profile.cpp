@@ -23,17 +23,19 @@ using std::chrono::milliseconds;
 using target::CallKind;
 using target::cpu::CodePlace;
 
-// One direction is sampled until there are so many, or for so long: on a busy machine longer, so that there are some.
+// One direction is sampled until there are so many, or for so long: on a busy machine longer, so
+// that there are some.
 constexpr size_t kManySamples = 1000;
 constexpr size_t kSomeSamples = 100;
 constexpr milliseconds kLong{3000};
 constexpr milliseconds kLongest{15000};
-constexpr size_t kShown = 12;           // functions and lines
+constexpr size_t kShown = 12;  // functions and lines
 
 ProfileReport Refusal(std::string why) { return {false, {}, std::move(why)}; }
 
 // Names with their share of `all`, the largest first.
-std::vector<std::pair<std::string, double>> Shares(const std::map<std::string, size_t>& counts, size_t all) {
+std::vector<std::pair<std::string, double>> Shares(const std::map<std::string, size_t>& counts,
+                                                   size_t all) {
   std::vector<std::pair<std::string, double>> shares;
   for (const auto& [name, count] : counts) {
     shares.emplace_back(name, static_cast<double>(count) / static_cast<double>(all));
@@ -50,7 +52,8 @@ std::string SourceLine(const target::Candidate& candidate, const std::string& lo
   for (const target::CandidateFile& file : candidate.files) {
     if (file.path != location.substr(0, colon)) continue;
     size_t begin = 0;
-    for (long line = std::strtol(location.c_str() + colon + 1, nullptr, 10); line > 1 && begin != std::string::npos; --line) {
+    for (long line = std::strtol(location.c_str() + colon + 1, nullptr, 10);
+         line > 1 && begin != std::string::npos; --line) {
       begin = file.bytes.find('\n', begin);
       if (begin != std::string::npos) ++begin;
     }
@@ -75,7 +78,9 @@ class CpuProfiler {
     candidate_ = *candidate;
     SZARENA_TRY_VOID(Begin(Stage::kBuilt));
     SZARENA_TRY(target::BuildResult built, target::cpu::BuildWithLines(*sandbox_, candidate_));
-    if (!built.ok) return Refusal("it does not build: " + built.reason + "\n" + Printable(built.log, 8000, Lines::kAny));
+    if (!built.ok)
+      return Refusal("it does not build: " + built.reason + "\n" +
+                     Printable(built.log, 8000, Lines::kAny));
     library_ = std::move(built.library);
 
     cpu_set_t set;
@@ -86,7 +91,8 @@ class CpuProfiler {
     const auto weight = [&](const Case& item) {
       const auto timed = [&](const FieldCase& shown) {
         return shown.name == item.name &&
-               std::ranges::any_of(task_.timed_fields, [&](const FieldCase& one) { return one.field == shown.field; });
+               std::ranges::any_of(task_.timed_fields,
+                                   [&](const FieldCase& one) { return one.field == shown.field; });
       };
       return std::pair(std::ranges::any_of(task_.public_fields, timed), item.input.size());
     };
@@ -115,7 +121,8 @@ class CpuProfiler {
   }
 
   Result<void> Sample(CallKind kind, ByteView input) {
-    const std::string name(DirectionName(task_.name, kind == CallKind::kForward ? Direction::kForward : Direction::kBackward));
+    const std::string name(DirectionName(
+        task_.name, kind == CallKind::kForward ? Direction::kForward : Direction::kBackward));
     SZARENA_TRY(const uint64_t capacity, OutputCapacity(task_, case_->problem, kind));
     const target::SlotSizes slot = {input.size(), capacity};
     target::WorkerSpec spec;
@@ -132,7 +139,8 @@ class CpuProfiler {
       report_ = Refusal(fmt::format("{}: {}", name, why.empty() ? "it did not succeed" : why));
     };
     if (!worker.loaded().ok) return fail(worker.loaded().message), Result<void>();
-    SZARENA_TRY(const target::Outcome prepared, worker.Prepare(case_->problem, {&slot, 1}, false, milliseconds(10000)));
+    SZARENA_TRY(const target::Outcome prepared,
+                worker.Prepare(case_->problem, {&slot, 1}, false, milliseconds(10000)));
     if (!prepared.ok) return fail(prepared.message), Result<void>();
     if (!input.empty()) std::memcpy(worker.input(0).data(), input.data(), input.size());
     const size_t before = worker.TakeSamples().count;
@@ -147,7 +155,8 @@ class CpuProfiler {
     while (!enough()) {
       SZARENA_TRY(const target::Outcome outcome, worker.Call(kind, options_.call_timeout));
       if (!outcome.ok) return fail(outcome.message), Result<void>();
-      if (worker.answer(0).code != SZARENA_OK) return fail(fmt::format("it returned {}", worker.answer(0).code)), Result<void>();
+      if (worker.answer(0).code != SZARENA_OK)
+        return fail(fmt::format("it returned {}", worker.answer(0).code)), Result<void>();
       seconds += outcome.seconds;
       ++calls;
       if (options_.stop.stop_requested()) return Fail(ErrorCode::kCancelled, "stopped on request");
@@ -157,13 +166,15 @@ class CpuProfiler {
     return Describe(name, samples, seconds / calls);
   }
 
-  Result<void> Describe(const std::string& name, const target::Worker::Samples& samples, double seconds_per_call) {
+  Result<void> Describe(const std::string& name, const target::Worker::Samples& samples,
+                        double seconds_per_call) {
     // Many samples fall on one address: each is looked up once.
     std::map<uint64_t, size_t> counts;
     for (const uint64_t offset : samples.offsets) ++counts[offset];
     std::vector<uint64_t> offsets;
     for (const auto& [offset, count] : counts) offsets.push_back(offset);
-    SZARENA_TRY(const std::vector<CodePlace> places, target::cpu::FindCode(*sandbox_, library_, offsets));
+    SZARENA_TRY(const std::vector<CodePlace> places,
+                target::cpu::FindCode(*sandbox_, library_, offsets));
     std::map<std::string, size_t> functions;
     std::map<std::string, size_t> lines;
     std::map<std::string, std::string> owner;  // of a line: the function whose line it is
@@ -175,12 +186,13 @@ class CpuProfiler {
       owner[location] = Printable(places[i].innermost, 200, Lines::kOne);
     }
     const size_t all = std::max<size_t>(samples.count, 1);
-    const double outside = static_cast<double>(samples.count - samples.offsets.size()) / static_cast<double>(all);
+    const double outside =
+        static_cast<double>(samples.count - samples.offsets.size()) / static_cast<double>(all);
     Json function_list = Json::MakeArray();
     Json line_list = Json::MakeArray();
     std::string& text = report_.text;
-    text += fmt::format("{}: {:.4g} ms a call, {} samples, {:.1f}% of them in libraries\n", name, seconds_per_call * 1e3,
-                        samples.count, outside * 100);
+    text += fmt::format("{}: {:.4g} ms a call, {} samples, {:.1f}% of them in libraries\n", name,
+                        seconds_per_call * 1e3, samples.count, outside * 100);
     for (const auto& [function, share] : Shares(functions, all)) {
       function_list.Append(Json::Of({{"function", function}, {"share", share}}));
       text += fmt::format("  {:5.1f}%  {}\n", share * 100, function);
@@ -188,8 +200,12 @@ class CpuProfiler {
     text += "  by line:\n";
     for (const auto& [location, share] : Shares(lines, all)) {
       const std::string source = SourceLine(candidate_, location);
-      line_list.Append(Json::Of({{"location", location}, {"function", owner[location]}, {"text", source}, {"share", share}}));
-      text += fmt::format("  {:5.1f}%  {}  {}\n", share * 100, location.empty() ? "(unknown)" : location, source);
+      line_list.Append(Json::Of({{"location", location},
+                                 {"function", owner[location]},
+                                 {"text", source},
+                                 {"share", share}}));
+      text += fmt::format("  {:5.1f}%  {}  {}\n", share * 100,
+                          location.empty() ? "(unknown)" : location, source);
     }
     report_.content.Set(name, Json::Of({{"samples", samples.count},
                                         {"seconds_per_call", seconds_per_call},
@@ -216,24 +232,32 @@ Result<ProfileReport> ProfileWafer(EvaluateOptions options) {
   options.baseline.reset();
   SZARENA_TRY(const Evaluation evaluation, Evaluate(options));
   const Verdict& verdict = evaluation.verdict;
-  if (!verdict.wafer) return Refusal("it did not come far enough to be profiled\n" + verdict.feedback);
+  if (!verdict.wafer)
+    return Refusal("it did not come far enough to be profiled\n" + verdict.feedback);
   ProfileReport report;
   report.ok = true;
   report.content = Json::Of({{"target", "cerebras"}, {"wafer", WaferRecordToJson(*verdict.wafer)}});
   const WaferRecord& wafer = *verdict.wafer;
-  report.text = fmt::format("{} variant on {} x {} PEs of {}, cycles estimated by the cost model\nmemory of the fullest PE: {} bytes\n{}\n",
-                            wafer.variant, wafer.width, wafer.height, wafer.arch, wafer.pe_memory_bytes, wafer.pe_memory);
+  report.text = fmt::format(
+      "{} variant on {} x {} PEs of {}, cycles estimated by the cost model\nmemory of the fullest "
+      "PE: {} bytes\n{}\n",
+      wafer.variant, wafer.width, wafer.height, wafer.arch, wafer.pe_memory_bytes, wafer.pe_memory);
   for (size_t d = 0; d < wafer.directions.size(); ++d) {
     const auto& activity = wafer.directions[d];
     if (!activity) continue;
-    const double all = std::max(1.0, static_cast<double>(activity->busy_cycles + activity->stalled_cycles + activity->idle_cycles));
+    const double all =
+        std::max(1.0, static_cast<double>(activity->busy_cycles + activity->stalled_cycles +
+                                          activity->idle_cycles));
     report.text += fmt::format(
-        "{}: {} elements, {} cycles, {} PEs active; busy {:.1f}%, stalled {:.1f}%, idle {:.1f}% of all PEs' cycles\n"
+        "{}: {} elements, {} cycles, {} PEs active; busy {:.1f}%, stalled {:.1f}%, idle {:.1f}% of "
+        "all PEs' cycles\n"
         "  {} scalar instructions, {} vector elements ({} of them arithmetic), {} wavelets\n",
-        DirectionName(verdict.task, static_cast<Direction>(d)), activity->elements, activity->launch_cycles, activity->pes_active,
-        100 * static_cast<double>(activity->busy_cycles) / all, 100 * static_cast<double>(activity->stalled_cycles) / all,
-        100 * static_cast<double>(activity->idle_cycles) / all, activity->scalar_instructions, activity->vector_elements,
-        activity->vector_arithmetic, activity->wavelets);
+        DirectionName(verdict.task, static_cast<Direction>(d)), activity->elements,
+        activity->launch_cycles, activity->pes_active,
+        100 * static_cast<double>(activity->busy_cycles) / all,
+        100 * static_cast<double>(activity->stalled_cycles) / all,
+        100 * static_cast<double>(activity->idle_cycles) / all, activity->scalar_instructions,
+        activity->vector_elements, activity->vector_arithmetic, activity->wavelets);
   }
   return report;
 }
@@ -247,12 +271,15 @@ Result<ProfileReport> ProfileDevice(EvaluateOptions options) {
   if (!candidate) return Refusal(candidate.error().ToString());
   if (options.on_stage) options.on_stage(Stage::kBuilt);
   SZARENA_TRY(const target::BuildResult built, target::cuda::BuildWithUsage(sandbox, *candidate));
-  if (!built.ok) return Refusal("it does not build: " + built.reason + "\n" + Printable(built.log, 8000, Lines::kAny));
+  if (!built.ok)
+    return Refusal("it does not build: " + built.reason + "\n" +
+                   Printable(built.log, 8000, Lines::kAny));
   ProfileReport report;
   report.ok = true;
   Json kernels = Json::MakeArray();
   for (const target::cuda::KernelUsage& kernel : target::cuda::ReadUsage(built.log)) {
-    // A multiprocessor has 65,536 registers, given to a warp in units of 8 a thread, and room for 64 warps at most.
+    // A multiprocessor has 65,536 registers, given to a warp in units of 8 a thread, and room for
+    // 64 warps at most.
     const int64_t registers = std::max<int64_t>(kernel.registers, 1);
     const int64_t warps = std::min<int64_t>(64, 65536 / ((registers + 7) / 8 * 8 * 32));
     const std::string name = Printable(kernel.name, 200, Lines::kOne);
@@ -263,9 +290,11 @@ Result<ProfileReport> ProfileDevice(EvaluateOptions options) {
                              {"spill_store_bytes", kernel.spill_store_bytes},
                              {"spill_load_bytes", kernel.spill_load_bytes},
                              {"shared_bytes", kernel.shared_bytes}}));
-    report.text += fmt::format("{}: {} registers (room for {} warps in a multiprocessor), {} bytes of stack, spills {} stored {} loaded, {} bytes shared\n",
-                               name, kernel.registers, warps, kernel.stack_bytes, kernel.spill_store_bytes,
-                               kernel.spill_load_bytes, kernel.shared_bytes);
+    report.text += fmt::format(
+        "{}: {} registers (room for {} warps in a multiprocessor), {} bytes of stack, spills {} "
+        "stored {} loaded, {} bytes shared\n",
+        name, kernel.registers, warps, kernel.stack_bytes, kernel.spill_store_bytes,
+        kernel.spill_load_bytes, kernel.shared_bytes);
   }
   report.content = Json::Of({{"target", "cuda"}, {"kernels", std::move(kernels)}});
   options.hidden = false;
@@ -276,7 +305,9 @@ Result<ProfileReport> ProfileDevice(EvaluateOptions options) {
   for (size_t d = 0; d < verdict.directions.size(); ++d) {
     const DirectionResult& result = verdict.directions[d];
     if (!result.candidate) continue;
-    const auto median = [](const std::optional<Figure>& figure) { return figure ? Json(figure->median) : Json(); };
+    const auto median = [](const std::optional<Figure>& figure) {
+      return figure ? Json(figure->median) : Json();
+    };
     report.content.Set(DirectionName(verdict.task, static_cast<Direction>(d)),
                        Json::Of({{"kernel_gbs", median(result.candidate->kernel)},
                                  {"device_gbs", median(result.candidate->device)},

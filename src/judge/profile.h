@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a candidate spends its time, on public data: feedback for whoever writes it, never part of a verdict.
+// Where a candidate spends its time, on public data: feedback for whoever writes it, never part of
+// a verdict.
 #pragma once
 
 #include <string>
@@ -10,13 +11,17 @@
 
 namespace szarena::judge {
 
-// `ok` false: the candidate could not be profiled, `text` says why. Else `content` has "target" and what decides the next
-// step there:
-//   cpu       per direction: samples, seconds_per_call, outside (share of samples in libraries), functions
+// `ok` false: the candidate could not be profiled, `text` says why. Else `content` has "target" and
+// what decides the next step there:
+//   cpu       per direction: samples, seconds_per_call, outside (share of samples in libraries),
+//   functions
 //             [{function, share}], lines [{location, function, text, share}]
-//   cuda      kernels [{kernel, registers, warps_by_registers, stack_bytes, spill_store_bytes, spill_load_bytes, shared_bytes}];
-//             with a device per direction kernel_gbs, device_gbs, host_gbs, floor_fraction, and copy_bandwidth_gbs
-//   cerebras  per direction: pes_active, busy, stalled and idle cycles, instructions, vector elements, wavelets, times apart
+//   cuda      kernels [{kernel, registers, warps_by_registers, stack_bytes, spill_store_bytes,
+//   spill_load_bytes, shared_bytes}];
+//             with a device per direction kernel_gbs, device_gbs, host_gbs, floor_fraction, and
+//             copy_bandwidth_gbs
+//   cerebras  per direction: pes_active, busy, stalled and idle cycles, instructions, vector
+//   elements, wavelets, times apart
 struct ProfileReport {
   bool ok = false;
   data::Json content;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers for hidden data and poison: SplitMix64 (Steele, Lea, Flood 2014). Secrecy comes from the seed.
+// Random numbers for hidden data and poison: SplitMix64 (Steele, Lea, Flood 2014). Secrecy comes
+// from the seed.
 #pragma once
 
 #include <cstdint>

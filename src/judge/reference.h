@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a right answer is: our own encoders, decoders and primitives behind the shape of the contract.
+// What a right answer is: our own encoders, decoders and primitives behind the shape of the
+// contract.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace szarena::judge {
 
-// How the data of a case are dealt out, on machines whose parts have memories of their own (split.h).
+// How the data of a case are dealt out, on machines whose parts have memories of their own
+// (split.h).
 struct Split {
   uint32_t parts = 0;       // 0: one piece
   uint64_t chunk = 0;       // elements of a part; the last ones may have fewer or none
@@ -26,15 +28,17 @@ uint64_t InputBytes(const TaskSpec& task, const szarena_problem& problem);
 Result<uint64_t> ForwardCapacity(const TaskSpec& task, const szarena_problem& problem);
 
 // Our payload for an input.
-Result<Bytes> ReferenceForward(const TaskSpec& task, const szarena_problem& problem, ByteView input);
+Result<Bytes> ReferenceForward(const TaskSpec& task, const szarena_problem& problem,
+                               ByteView input);
 
-// The same into the front of `payload`, which has ForwardCapacity bytes; returns the payload's size.
-Result<uint64_t> ReferenceForwardInto(const TaskSpec& task, const szarena_problem& problem, ByteView input,
-                                      std::span<std::byte> payload);
+// The same into the front of `payload`, which has ForwardCapacity bytes; returns the payload's
+// size.
+Result<uint64_t> ReferenceForwardInto(const TaskSpec& task, const szarena_problem& problem,
+                                      ByteView input, std::span<std::byte> payload);
 
 // Our decoder on any bytes; kCorrupt where they are no payload. `output` has InputBytes bytes.
-Result<void> ReferenceBackward(const TaskSpec& task, const szarena_problem& problem, ByteView payload,
-                               std::span<std::byte> output);
+Result<void> ReferenceBackward(const TaskSpec& task, const szarena_problem& problem,
+                               ByteView payload, std::span<std::byte> output);
 
 // Blocks of a payload that are stored raw (at full length), for compressors.
 Result<uint64_t> RawBlocks(const TaskSpec& task, const szarena_problem& problem, ByteView payload);

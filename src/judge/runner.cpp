@@ -21,7 +21,8 @@ using target::Worker;
 
 constexpr milliseconds kPrepareTimeout{10000};
 constexpr milliseconds kDeviceLoadTimeout{60000};  // a driver that starts its device
-// After the last call the process may run on with nothing to do; more processor time than this is work.
+// After the last call the process may run on with nothing to do; more processor time than this is
+// work.
 constexpr milliseconds kIdleTime{30};
 constexpr double kIdleSecondsAllowed = 0.005;
 
@@ -45,17 +46,22 @@ uint64_t ElementWidth(const TaskSpec& task, const szarena_problem& problem) {
 }
 
 // The checks on one finished call that need no right answer; fills `got`.
-std::optional<std::string> Examine(const Worker& worker, CallKind kind, const Call& call, uint64_t capacity,
-                                   PoisonKey key, const std::string& function, std::optional<Bytes>& got) {
+std::optional<std::string> Examine(const Worker& worker, CallKind kind, const Call& call,
+                                   uint64_t capacity, PoisonKey key, const std::string& function,
+                                   std::optional<Bytes>& got) {
   const target::Slot& answer = worker.answer(0);
-  if (std::memcmp(worker.input(0).data(), call.input.data(), call.input.size()) != 0 || worker.input_changed()) {
+  if (std::memcmp(worker.input(0).data(), call.input.data(), call.input.size()) != 0 ||
+      worker.input_changed()) {
     return "the input was changed";
   }
   if (const auto at = FirstTouched(worker.guard_after(0), key)) {
-    return fmt::format("{} wrote outside its output buffer: {} bytes past its end ({} bytes)", function, *at, capacity);
+    return fmt::format("{} wrote outside its output buffer: {} bytes past its end ({} bytes)",
+                       function, *at, capacity);
   }
-  if (FirstTouched(worker.guard_before(0), key)) return function + " wrote outside its output buffer: before its beginning";
-  if (answer.code != SZARENA_OK) return fmt::format("{} returned {} ({})", function, answer.code, CodeName(answer.code));
+  if (FirstTouched(worker.guard_before(0), key))
+    return function + " wrote outside its output buffer: before its beginning";
+  if (answer.code != SZARENA_OK)
+    return fmt::format("{} returned {} ({})", function, answer.code, CodeName(answer.code));
   const std::span<std::byte> output = worker.output(0);
   if (kind == CallKind::kForward) {
     if (const auto fault = PayloadFault(answer.payload, capacity)) return function + ": " + *fault;
@@ -70,18 +76,22 @@ std::optional<std::string> Examine(const Worker& worker, CallKind kind, const Ca
 }  // namespace
 
 std::string FunctionName(const Subject& subject, CallKind kind) {
-  return std::string(subject.backend->prefix) + std::string(DirectionName(subject.task->name, kind == CallKind::kForward ? Direction::kForward
-                                                                                      : Direction::kBackward));
+  return std::string(subject.backend->prefix) +
+         std::string(DirectionName(subject.task->name, kind == CallKind::kForward
+                                                           ? Direction::kForward
+                                                           : Direction::kBackward));
 }
 
 std::optional<std::string> PayloadFault(const szarena_payload& payload, uint64_t capacity) {
   if (payload.offset > capacity || payload.size > capacity - payload.offset) {
-    return fmt::format("the payload [{}, +{}) lies outside the buffer of {} bytes", payload.offset, payload.size, capacity);
+    return fmt::format("the payload [{}, +{}) lies outside the buffer of {} bytes", payload.offset,
+                       payload.size, capacity);
   }
   return std::nullopt;
 }
 
-Result<uint64_t> OutputCapacity(const TaskSpec& task, const szarena_problem& problem, CallKind kind) {
+Result<uint64_t> OutputCapacity(const TaskSpec& task, const szarena_problem& problem,
+                                CallKind kind) {
   if (kind == CallKind::kBackward) return InputBytes(task, problem);
   return ForwardCapacity(task, problem);
 }
@@ -101,7 +111,8 @@ Result<Worker> StartWorker(const Subject& subject, size_t input_bytes, size_t ou
   return Worker::Start(*subject.sandbox, spec);
 }
 
-Result<RunReport> RunCalls(const Subject& subject, CallKind kind, std::vector<Call>& calls, milliseconds call_timeout) {
+Result<RunReport> RunCalls(const Subject& subject, CallKind kind, std::vector<Call>& calls,
+                           milliseconds call_timeout) {
   RunReport report;
   const TaskSpec& task = *subject.task;
   const std::string function = FunctionName(subject, kind);
@@ -121,7 +132,8 @@ Result<RunReport> RunCalls(const Subject& subject, CallKind kind, std::vector<Ca
     report.output = Printable(worker.TakeOutput(), 2000, Lines::kAny);
   };
   if (!worker.loaded().ok) {
-    report.findings.push_back({Stage::kStarted, "the library cannot be used: " + worker.loaded().message});
+    report.findings.push_back(
+        {Stage::kStarted, "the library cannot be used: " + worker.loaded().message});
     end(worker.alive());
     return report;
   }
@@ -133,9 +145,12 @@ Result<RunReport> RunCalls(const Subject& subject, CallKind kind, std::vector<Ca
     const uint64_t seed = DrawSecretSeed();
     for (const bool inverted : {false, true}) {
       const PoisonKey key{seed, inverted};
-      SZARENA_TRY(const Outcome prepared, worker.Prepare(call.problem, {&slots[i], 1}, inverted, kPrepareTimeout));
+      SZARENA_TRY(const Outcome prepared,
+                  worker.Prepare(call.problem, {&slots[i], 1}, inverted, kPrepareTimeout));
       if (prepared.ending != Ending::kDone) {
-        report.findings.push_back({Stage::kFinished, std::string(subject.backend->prefix) + "workspace_bytes: " + prepared.message + where});
+        report.findings.push_back({Stage::kFinished, std::string(subject.backend->prefix) +
+                                                         "workspace_bytes: " + prepared.message +
+                                                         where});
         end(false);
         return report;
       }
@@ -143,7 +158,8 @@ Result<RunReport> RunCalls(const Subject& subject, CallKind kind, std::vector<Ca
         report.findings.push_back({Stage::kOutputProduced, prepared.message + where});
         break;
       }
-      if (!call.input.empty()) std::memcpy(worker.input(0).data(), call.input.data(), call.input.size());
+      if (!call.input.empty())
+        std::memcpy(worker.input(0).data(), call.input.data(), call.input.size());
       Poison(worker.guard_before(0), key);
       Poison(worker.guard_after(0), key);
       Poison(worker.output(0), key);
@@ -177,8 +193,10 @@ Result<RunReport> RunCalls(const Subject& subject, CallKind kind, std::vector<Ca
         if (at) {
           report.findings.push_back(
               {Stage::kOutputProduced,
-               (call.hidden ? fmt::format("{}: {} were never written", function, forward ? "payload bytes" : "elements")
-                            : fmt::format("{}: {} {} was never written", function, forward ? "payload byte" : "element", *at)) +
+               (call.hidden ? fmt::format("{}: {} were never written", function,
+                                          forward ? "payload bytes" : "elements")
+                            : fmt::format("{}: {} {} was never written", function,
+                                          forward ? "payload byte" : "element", *at)) +
                    where});
           break;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one direction of one candidate on cases, in processes of its own, and checks what can be checked without knowing the
-// right answer: crashes, time, return values, sizes, poison, guards.
+// Runs one direction of one candidate on cases, in processes of its own, and checks what can be
+// checked without knowing the right answer: crashes, time, return values, sizes, poison, guards.
 #pragma once
 
 #include <optional>
@@ -23,12 +23,13 @@ struct Subject {
   const TaskSpec* task = nullptr;
   std::string library;  // bytes
   int threads = 1;
-  uint64_t cpu_seconds = 300;  // of one process
+  uint64_t cpu_seconds = 300;                    // of one process
   const target::DeviceAccess* device = nullptr;  // where its calls run on an accelerator
 };
 
-// Makes every call twice, in one fresh process: over poison and over inverted poison, with the data at the end and at the
-// front of their pages. Stops at the first crash or timeout. An Error is the environment's or our own fault.
+// Makes every call twice, in one fresh process: over poison and over inverted poison, with the data
+// at the end and at the front of their pages. Stops at the first crash or timeout. An Error is the
+// environment's or our own fault.
 Result<RunReport> RunCalls(const Subject& subject, target::CallKind kind, std::vector<Call>& calls,
                            std::chrono::milliseconds call_timeout);
 
@@ -36,7 +37,8 @@ Result<RunReport> RunCalls(const Subject& subject, target::CallKind kind, std::v
 Result<target::Worker> StartWorker(const Subject& subject, size_t input_bytes, size_t output_bytes);
 
 // Bytes of the buffer that a call gets for its output.
-Result<uint64_t> OutputCapacity(const TaskSpec& task, const szarena_problem& problem, target::CallKind kind);
+Result<uint64_t> OutputCapacity(const TaskSpec& task, const szarena_problem& problem,
+                                target::CallKind kind);
 
 // The function's name: "szarena_compress".
 std::string FunctionName(const Subject& subject, target::CallKind kind);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/verdict.schema.json and VerdictToJson say the same: every verdict made here is valid, and tampered ones are not.
+// docs/verdict.schema.json and VerdictToJson say the same: every verdict made here is valid, and
+// tampered ones are not.
 #include <gtest/gtest.h>
 
 #include "data/json.h"
@@ -17,16 +18,19 @@ Verdict Full() {
   verdict.target = "cpu";
   verdict.candidate_sha256 = std::string(64, 'a');
   for (StageResult& stage : verdict.stages) stage = {StageStatus::kOk, 0.5, "fine"};
-  verdict.ratio = verdict.reference_ratio = verdict.max_error_over_bound = verdict.psnr = verdict.nrmse = 1.5;
+  verdict.ratio = verdict.reference_ratio = verdict.max_error_over_bound = verdict.psnr =
+      verdict.nrmse = 1.5;
   verdict.peak_memory_bytes = 1;
   for (DirectionResult& direction : verdict.directions) {
-    direction.candidate = direction.baseline = Throughput{std::nullopt, std::nullopt, Figure{1, 1, 1, 10}, Basis::kMeasured};
+    direction.candidate = direction.baseline =
+        Throughput{std::nullopt, std::nullopt, Figure{1, 1, 1, 10}, Basis::kMeasured};
     direction.speedup = Figure{1, 1, 1, 10};
     direction.floor_fraction = 0.5;
   }
   verdict.flags.push_back({"work-left-running", FlagKind::kCheat, "it ran"});
-  verdict.tools = {{"compute-sanitizer memcheck", ToolResult::Status::kClean, "nothing found in 3 calls"},
-                   {"compute-sanitizer racecheck", ToolResult::Status::kNotRun, "it is not there"}};
+  verdict.tools = {
+      {"compute-sanitizer memcheck", ToolResult::Status::kClean, "nothing found in 3 calls"},
+      {"compute-sanitizer racecheck", ToolResult::Status::kNotRun, "it is not there"}};
   verdict.cases.push_back({.name = "smooth", .n = 3, .abs_bound = 0.1, .ratio = 2});
   return verdict;
 }

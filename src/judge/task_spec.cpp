@@ -39,7 +39,8 @@ Result<TaskSpec> SpecFromTask(const task::Task& task) {
     known = true;
   }
   if (!known) {
-    return Fail(ErrorCode::kInvalidArgument, "task '" + task.name + "': the judge has no definition of a right result for it");
+    return Fail(ErrorCode::kInvalidArgument,
+                "task '" + task.name + "': the judge has no definition of a right result for it");
   }
   spec.name = task.name;
   spec.compressor = task.kind == task::Kind::kCompressor;
@@ -50,7 +51,8 @@ Result<TaskSpec> SpecFromTask(const task::Task& task) {
   }
   if (!task.dtypes.empty()) {
     spec.dtypes.clear();
-    for (const std::string& dtype : task.dtypes) spec.dtypes.push_back(dtype == "f64" ? SZARENA_F64 : SZARENA_F32);
+    for (const std::string& dtype : task.dtypes)
+      spec.dtypes.push_back(dtype == "f64" ? SZARENA_F64 : SZARENA_F32);
   }
   spec.input = task.input;
   spec.block_size = task.block_size;

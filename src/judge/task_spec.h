@@ -13,7 +13,16 @@
 namespace szarena::judge {
 
 // Which definition in szarena_candidate.h or docs/formats/ a result is compared with.
-enum class TaskKind : uint8_t { kSzp, kSzx, kQuantize, kLorenzo, kHistogram, kBitpack, kScan, kLeadingBytes };
+enum class TaskKind : uint8_t {
+  kSzp,
+  kSzx,
+  kQuantize,
+  kLorenzo,
+  kHistogram,
+  kBitpack,
+  kScan,
+  kLeadingBytes
+};
 
 // A field that is shown, with one bound and one mode.
 struct FieldCase {
@@ -28,8 +37,9 @@ struct TaskSpec {
   TaskKind kind = TaskKind::kSzp;
   bool compressor = true;    // compress and decompress, else run
   bool has_backward = true;  // decompress, or inverse
-  std::vector<uint32_t> modes = {SZARENA_MODE_NONE};    // the first is timed and ranked; hidden cases use all
-  std::vector<uint32_t> dtypes = {SZARENA_F32};         // hidden cases use all
+  std::vector<uint32_t> modes = {
+      SZARENA_MODE_NONE};  // the first is timed and ranked; hidden cases use all
+  std::vector<uint32_t> dtypes = {SZARENA_F32};  // hidden cases use all
   task::Input input = task::Input::kField;
   uint32_t block_size = 0;
   uint32_t pad_blocks = 0;
@@ -37,7 +47,8 @@ struct TaskSpec {
   task::RatioRule ratio_rule;
 
   std::vector<FieldCase> public_fields;  // for feedback and the reported ratio
-  std::vector<FieldCase> timed_fields;   // what is timed, one after another in one array, all with one relative bound
+  std::vector<FieldCase>
+      timed_fields;  // what is timed, one after another in one array, all with one relative bound
   uint64_t timed_elements = 4u << 20;
   uint64_t timed_elements_on_device = 32u << 20;
 };

@@ -230,7 +230,10 @@ Figure MakeFigure(std::vector<double> samples) {
     const size_t high = std::min(low + 1, samples.size() - 1);
     return samples[low] + (place - std::floor(place)) * (samples[high] - samples[low]);
   };
-  return {.median = at(0.5), .q1 = at(0.25), .q3 = at(0.75), .samples = static_cast<int>(samples.size())};
+  return {.median = at(0.5),
+          .q1 = at(0.25),
+          .q3 = at(0.75),
+          .samples = static_cast<int>(samples.size())};
 }
 
 Json VerdictToJson(const Verdict& verdict) {
@@ -261,46 +264,49 @@ Json VerdictToJson(const Verdict& verdict) {
   }
   Json tools = Json::MakeArray();
   for (const ToolResult& result : verdict.tools) {
-    tools.Append(Json::Of({{"tool", result.tool}, {"status", ToolStatusName(result.status)}, {"detail", result.detail}}));
+    tools.Append(Json::Of({{"tool", result.tool},
+                           {"status", ToolStatusName(result.status)},
+                           {"detail", result.detail}}));
   }
   Json cases = Json::MakeArray();
   for (const CaseResult& item : verdict.cases) cases.Append(CaseToJson(item));
-  return Json::Of({{"task", verdict.task},
-                   {"target", verdict.target},
-                   {"format", verdict.format},
-                   {"bound_policy", verdict.bound_policy},
-                   {"candidate_sha256", verdict.candidate_sha256},
-                   {"stage", reached ? Json(StageName(*reached)) : Json()},
-                   {"failed_stage", failed ? Json(StageName(*failed)) : Json()},
-                   {"runnable", verdict.runnable()},
-                   {"decodable", verdict.decodable()},
-                   {"correct", verdict.correct()},
-                   {"ranked", verdict.ranked()},
-                   {"stages", StagesToJson(verdict)},
-                   {"ratio", verdict.ratio},
-                   {"reference_ratio", verdict.reference_ratio},
-                   {"max_error_over_bound", verdict.max_error_over_bound},
-                   {"psnr", verdict.psnr},
-                   {"nrmse", verdict.nrmse},
-                   {"peak_memory_bytes", verdict.peak_memory_bytes},
-                   {"throughput", throughput},
-                   {"baseline_throughput", baseline},
-                   {"baseline_speedup", speedup},
-                   {"floor_fraction", floor},
-                   {"copy_bandwidth_gbs", verdict.copy_bandwidth_gbs},
-                   {"measured_field", verdict.measured_field},
-                   {"threads", verdict.threads},
-                   {"wafer", verdict.wafer ? WaferRecordToJson(*verdict.wafer) : Json()},
-                   {"timed_fault", verdict.timed_fault ? Json(StageName(*verdict.timed_fault)) : Json()},
-                   {"not_run", verdict.not_run},
-                   {"tools", tools},
-                   {"flags", flags},
-                   {"cases", cases},
-                   {"feedback", verdict.feedback},
-                   {"sandbox", verdict.sandbox},
-                   {"machine", verdict.machine},
-                   {"started_at", verdict.started_at},
-                   {"seconds", verdict.seconds}});
+  return Json::Of(
+      {{"task", verdict.task},
+       {"target", verdict.target},
+       {"format", verdict.format},
+       {"bound_policy", verdict.bound_policy},
+       {"candidate_sha256", verdict.candidate_sha256},
+       {"stage", reached ? Json(StageName(*reached)) : Json()},
+       {"failed_stage", failed ? Json(StageName(*failed)) : Json()},
+       {"runnable", verdict.runnable()},
+       {"decodable", verdict.decodable()},
+       {"correct", verdict.correct()},
+       {"ranked", verdict.ranked()},
+       {"stages", StagesToJson(verdict)},
+       {"ratio", verdict.ratio},
+       {"reference_ratio", verdict.reference_ratio},
+       {"max_error_over_bound", verdict.max_error_over_bound},
+       {"psnr", verdict.psnr},
+       {"nrmse", verdict.nrmse},
+       {"peak_memory_bytes", verdict.peak_memory_bytes},
+       {"throughput", throughput},
+       {"baseline_throughput", baseline},
+       {"baseline_speedup", speedup},
+       {"floor_fraction", floor},
+       {"copy_bandwidth_gbs", verdict.copy_bandwidth_gbs},
+       {"measured_field", verdict.measured_field},
+       {"threads", verdict.threads},
+       {"wafer", verdict.wafer ? WaferRecordToJson(*verdict.wafer) : Json()},
+       {"timed_fault", verdict.timed_fault ? Json(StageName(*verdict.timed_fault)) : Json()},
+       {"not_run", verdict.not_run},
+       {"tools", tools},
+       {"flags", flags},
+       {"cases", cases},
+       {"feedback", verdict.feedback},
+       {"sandbox", verdict.sandbox},
+       {"machine", verdict.machine},
+       {"started_at", verdict.started_at},
+       {"seconds", verdict.seconds}});
 }
 
 Result<Verdict> VerdictFromJson(const Json& json, const std::string& name) {
@@ -348,7 +354,8 @@ Result<Verdict> VerdictFromJson(const Json& json, const std::string& name) {
       SZARENA_TRY(result.tool, item.GetString("tool"));
       SZARENA_TRY(const std::string status, item.GetString("status"));
       bool known = false;
-      for (const auto one : {ToolResult::Status::kClean, ToolResult::Status::kFindings, ToolResult::Status::kNotRun}) {
+      for (const auto one : {ToolResult::Status::kClean, ToolResult::Status::kFindings,
+                             ToolResult::Status::kNotRun}) {
         if (ToolStatusName(one) != status) continue;
         result.status = one;
         known = true;
@@ -363,7 +370,8 @@ Result<Verdict> VerdictFromJson(const Json& json, const std::string& name) {
     Flag flag;
     SZARENA_TRY(flag.name, item.GetString("name"));
     SZARENA_TRY(std::string kind, item.GetString("kind"));
-    if (kind != "cheat" && kind != "warning") return tl::unexpected(item.Fault("kind", "is not known"));
+    if (kind != "cheat" && kind != "warning")
+      return tl::unexpected(item.Fault("kind", "is not known"));
     flag.kind = kind == "cheat" ? FlagKind::kCheat : FlagKind::kWarning;
     SZARENA_TRY(flag.detail, item.GetString("detail"));
     verdict.flags.push_back(std::move(flag));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verdict: how far a candidate came, why it stopped, and what was measured. JSON form: docs/verdict.schema.json.
+// Verdict: how far a candidate came, why it stopped, and what was measured. JSON form:
+// docs/verdict.schema.json.
 #pragma once
 
 #include <array>
@@ -21,11 +22,12 @@ enum class Stage : uint8_t {
   kBuilt,           // the compiler made something loadable
   kStarted,         // the library was loaded and exports what the task needs
   kFinished,        // every call returned, in time, without a crash
-  kOutputProduced,  // OK returned, sizes within capacity, everything written, guards and inputs untouched
-  kBoundHeld,       // the candidate's decoder, in a fresh process, on its own bytes: within the bound
-  kDecodable,       // our decoder on its bytes, its decoder on ours
-  kRatioOk,         // real compression happened
-  kMeasured,        // timed, timed outputs verified
+  kOutputProduced,  // OK returned, sizes within capacity, everything written, guards and inputs
+                    // untouched
+  kBoundHeld,  // the candidate's decoder, in a fresh process, on its own bytes: within the bound
+  kDecodable,  // our decoder on its bytes, its decoder on ours
+  kRatioOk,    // real compression happened
+  kMeasured,   // timed, timed outputs verified
 };
 inline constexpr int kStageCount = 9;
 std::string_view StageName(Stage stage);  // "output-produced"
@@ -42,7 +44,8 @@ std::string_view StageStatusName(StageStatus status);  // "ok", "failed", "n/a",
 struct StageResult {
   StageStatus status = StageStatus::kNotReached;
   double seconds = 0;  // wall time the judge spent in this stage
-  std::string detail;  // evidence: what held, or what failed where; fit to be shown to whoever wrote the candidate
+  std::string detail;  // evidence: what held, or what failed where; fit to be shown to whoever
+                       // wrote the candidate
 };
 
 // A measured quantity: median and quartiles of `samples` timed runs.
@@ -62,7 +65,8 @@ enum class Basis : uint8_t {
 std::string_view BasisName(Basis basis);
 std::optional<Basis> ParseBasis(std::string_view name);
 
-// What stands behind whatever is printed of that basis: " (estimated)"; nothing behind a measurement.
+// What stands behind whatever is printed of that basis: " (estimated)"; nothing behind a
+// measurement.
 std::string BasisNote(Basis basis);
 // A speed with its basis, wherever one is printed: "43.62 GB/s (estimated)".
 std::string RateText(double gbs, Basis basis);
@@ -85,9 +89,10 @@ inline constexpr int kDirectionCount = 2;
 
 struct DirectionResult {
   std::optional<Throughput> candidate;
-  std::optional<Throughput> baseline;      // our own implementation, interleaved in the same run
-  std::optional<Figure> speedup;           // candidate's speed over the baseline's, paired run by run
-  std::optional<double> floor_fraction;    // time of a plain copy of the bytes that must move / median time
+  std::optional<Throughput> baseline;  // our own implementation, interleaved in the same run
+  std::optional<Figure> speedup;       // candidate's speed over the baseline's, paired run by run
+  std::optional<double>
+      floor_fraction;  // time of a plain copy of the bytes that must move / median time
 };
 
 enum class FlagKind : uint8_t {
@@ -100,14 +105,15 @@ struct Flag {
   std::string detail;
 };
 
-// One field or case of the run. Hidden ones carry a kind instead of a name that would give the data away.
+// One field or case of the run. Hidden ones carry a kind instead of a name that would give the data
+// away.
 struct CaseResult {
   std::string name;
   bool hidden = false;
   uint64_t n = 0;
   double abs_bound = 0;
-  std::optional<double> ratio = std::nullopt;                 // uncompressed / payload bytes
-  std::optional<double> reference_ratio = std::nullopt;       // our encoder's, same field and mode
+  std::optional<double> ratio = std::nullopt;            // uncompressed / payload bytes
+  std::optional<double> reference_ratio = std::nullopt;  // our encoder's, same field and mode
   std::optional<double> max_error_over_bound = std::nullopt;
   std::optional<double> psnr = std::nullopt;
   std::optional<double> nrmse = std::nullopt;
@@ -126,9 +132,10 @@ std::string_view ToolStatusName(ToolResult::Status status);  // "clean", "findin
 struct Verdict {
   std::string task;
   std::string target;
-  std::string format = "strict";      // or "free": own stream format, never in one table with strict results
+  std::string format =
+      "strict";  // or "free": own stream format, never in one table with strict results
   std::string bound_policy = "strict";
-  std::string candidate_sha256;       // of the received files, names included
+  std::string candidate_sha256;  // of the received files, names included
   std::array<StageResult, kStageCount> stages;
   std::vector<CaseResult> cases;
 
@@ -145,32 +152,38 @@ struct Verdict {
   std::string measured_field;                // which field, how many elements, how many threads
   int threads = 0;
 
-  std::optional<WaferRecord> wafer;          // Cerebras only
+  std::optional<WaferRecord> wafer;  // Cerebras only
 
-  // The stage whose rule an output of a timed run broke, with all cases right: the verdict fails at kMeasured.
+  // The stage whose rule an output of a timed run broke, with all cases right: the verdict fails at
+  // kMeasured.
   std::optional<Stage> timed_fault;
 
-  // Why the candidate was built and then not run: what this machine lacks. Neither a failure nor a success of the candidate.
+  // Why the candidate was built and then not run: what this machine lacks. Neither a failure nor a
+  // success of the candidate.
   std::string not_run;
 
   std::vector<ToolResult> tools;  // of full checks
   std::vector<Flag> flags;
-  std::string feedback;  // what the candidate's author may see: compiler output, failing case, figures
-  std::string sandbox;   // the layers that were active
-  std::string machine;   // processor and operating system
+  std::string
+      feedback;  // what the candidate's author may see: compiler output, failing case, figures
+  std::string sandbox;     // the layers that were active
+  std::string machine;     // processor and operating system
   std::string started_at;  // UTC, ISO 8601
   double seconds = 0;      // whole evaluation
 
   StageResult& at(Stage stage) { return stages[static_cast<size_t>(stage)]; }
   const StageResult& at(Stage stage) const { return stages[static_cast<size_t>(stage)]; }
 
-  // The furthest stage reached: the last one that held with all before it (n/a ones are passed over).
+  // The furthest stage reached: the last one that held with all before it (n/a ones are passed
+  // over).
   std::optional<Stage> Reached() const;
   // The first stage that failed.
   std::optional<Stage> Failed() const;
   bool Holds(Stage stage) const;  // it and all before it are ok or n/a
   // The same, and no output of a timed run broke it or one before it.
-  bool HoldsTimed(Stage stage) const { return Holds(stage) && !(timed_fault && *timed_fault <= stage); }
+  bool HoldsTimed(Stage stage) const {
+    return Holds(stage) && !(timed_fault && *timed_fault <= stage);
+  }
 
   bool runnable() const { return Holds(Stage::kFinished); }
   // Shown by our own decoder and encoder: never so with a stream format of its own.

@@ -15,7 +15,8 @@ Verdict Sample() {
   verdict.ratio = 7.25;
   verdict.peak_memory_bytes = 1u << 20;
   DirectionResult& forward = verdict.directions[0];
-  forward.candidate = Throughput{.kernel = std::nullopt, .device = std::nullopt, .host = Figure{2, 1.5, 2.5, 10}};
+  forward.candidate =
+      Throughput{.kernel = std::nullopt, .device = std::nullopt, .host = Figure{2, 1.5, 2.5, 10}};
   forward.speedup = Figure{0.5, 0.4, 0.6, 10};
   verdict.cases.push_back({.name = "smooth", .n = 100, .abs_bound = 0.01, .ratio = 7.25});
   verdict.flags.push_back({"nondeterministic-stream", FlagKind::kWarning, "two runs, two streams"});
@@ -38,7 +39,8 @@ TEST(Verdict, ColumnsAreDerivedFromTheStages) {
 }
 
 TEST(Verdict, AWrongTimedOutputIsNotCorrect) {
-  for (const Stage stage : {Stage::kOutputProduced, Stage::kBoundHeld, Stage::kDecodable, Stage::kRatioOk}) {
+  for (const Stage stage :
+       {Stage::kOutputProduced, Stage::kBoundHeld, Stage::kDecodable, Stage::kRatioOk}) {
     Verdict verdict = Sample();
     verdict.at(Stage::kMeasured).status = StageStatus::kFailed;
     EXPECT_TRUE(verdict.correct());

@@ -27,7 +27,7 @@ struct Provider {
   std::vector<net::Header> headers;
   std::vector<std::pair<std::string, std::string>> header_variables;  // name, environment variable
   bool stream = true;
-  bool echo_reasoning = false;  // see WireConfig
+  bool echo_reasoning = false;           // see WireConfig
   std::vector<std::string> side_models;  // that an agent program may ask besides the session's
   std::optional<double> idle_timeout_seconds = std::nullopt;
   std::optional<double> total_timeout_seconds = std::nullopt;

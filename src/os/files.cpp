@@ -35,7 +35,8 @@ Result<std::string> SafeJoin(const std::string& root, std::string_view relative)
     struct stat info;
     if (lstat(path.c_str(), &info) == 0) {
       if (S_ISLNK(info.st_mode)) return refuse("it passes through a symbolic link");
-      if (end < relative.size() && !S_ISDIR(info.st_mode)) return refuse("a component is no folder");
+      if (end < relative.size() && !S_ISDIR(info.st_mode))
+        return refuse("a component is no folder");
     }
     begin = end + 1;
   }
@@ -52,8 +53,8 @@ Result<std::string> ReadRegularFile(const std::string& path, size_t limit) {
     return Fail(ErrorCode::kInvalidArgument, "'" + path + "' is no regular file");
   }
   if (static_cast<uint64_t>(info.st_size) > limit) {
-    return Fail(ErrorCode::kCapacity, "'" + path + "' is larger than " + std::to_string(limit) +
-                                          " bytes");
+    return Fail(ErrorCode::kCapacity,
+                "'" + path + "' is larger than " + std::to_string(limit) + " bytes");
   }
   std::string text(static_cast<size_t>(info.st_size), '\0');
   size_t done = 0;

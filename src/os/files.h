@@ -11,8 +11,9 @@
 
 namespace szarena::os {
 
-// `root`/`relative` where `relative` stays below root: refuses absolute paths, "..", empty and "." components,
-// control characters, and paths that pass through a symbolic link that exists now. The file need not exist.
+// `root`/`relative` where `relative` stays below root: refuses absolute paths, "..", empty and "."
+// components, control characters, and paths that pass through a symbolic link that exists now. The
+// file need not exist.
 Result<std::string> SafeJoin(const std::string& root, std::string_view relative);
 
 // The bytes of a regular file (no symbolic link, device or pipe) of at most `limit` bytes.

@@ -108,7 +108,8 @@ TEST(SafeJoin, KeepsPathsBelowTheirFolder) {
   std::filesystem::create_directory(root + "/sub");
   std::filesystem::create_symlink("/etc", root + "/link");
   EXPECT_EQ(*SafeJoin(root, "sub/new.txt"), root + "/sub/new.txt");
-  for (const char* bad : {"", "/etc/passwd", "../x", "sub/../../x", "a//b", "./a", "link/passwd", "link", "a\nb"}) {
+  for (const char* bad :
+       {"", "/etc/passwd", "../x", "sub/../../x", "a//b", "./a", "link/passwd", "link", "a\nb"}) {
     EXPECT_FALSE(SafeJoin(root, bad)) << bad;
   }
 }

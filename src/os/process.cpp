@@ -72,7 +72,8 @@ void RunChild(ChildPlan& plan, pid_t parent) {
         setresuid(*spec.uid, *spec.uid, *spec.uid) < 0) {
       ChildFails(report);
     }
-    prctl(PR_SET_DUMPABLE, 1);  // else /proc/self belongs to root and user namespaces cannot be set up
+    prctl(PR_SET_DUMPABLE,
+          1);  // else /proc/self belongs to root and user namespaces cannot be set up
   }
   // After the change of user, which clears it. The parent may already be gone.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -85,7 +86,8 @@ void RunChild(ChildPlan& plan, pid_t parent) {
   ChildFails(report);
 }
 
-// Reads what is there (at most 1 MiB: the writer may never stop) into `text` up to `limit`; false at the end of the stream.
+// Reads what is there (at most 1 MiB: the writer may never stop) into `text` up to `limit`; false
+// at the end of the stream.
 bool ReadAvailable(int fd, std::string& text, size_t limit, bool& cut) {
   char buffer[16384];
   for (int chunk = 0; chunk < 64; ++chunk) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Child processes with a deadline: started with exactly the descriptors, environment and limits that were asked for,
-// their output captured up to a limit, killed as a group.
+// Child processes with a deadline: started with exactly the descriptors, environment and limits
+// that were asked for, their output captured up to a limit, killed as a group.
 #pragma once
 
 #include <sys/resource.h>
@@ -23,15 +23,19 @@ using Deadline = Clock::time_point;
 inline Deadline After(std::chrono::milliseconds time) { return Clock::now() + time; }
 
 struct ProcessSpec {
-  std::vector<std::string> argv;  // argv[0] is an absolute path, or a name looked up in /usr/bin, /bin, /usr/sbin, /sbin
+  std::vector<std::string>
+      argv;  // argv[0] is an absolute path, or a name looked up in /usr/bin, /bin, /usr/sbin, /sbin
   std::vector<std::pair<std::string, std::string>> env;  // the whole environment of the child
   bool inherit_env = false;                              // start from ours instead of from nothing
   std::string cwd;                                       // empty: ours
-  std::vector<std::pair<int, int>> fds;  // (ours, number in the child); 0 is /dev/null unless named, 1 and 2 are captured
-  std::string stdin_text;                // fed to descriptor 0 where not empty (at most 60 kB)
+  std::vector<std::pair<int, int>>
+      fds;  // (ours, number in the child); 0 is /dev/null unless named, 1 and 2 are captured
+  std::string stdin_text;  // fed to descriptor 0 where not empty (at most 60 kB)
   std::vector<std::pair<int, rlimit>> limits;  // (RLIMIT_..., value)
-  std::optional<uid_t> uid;  // user and group id to drop to, with no supplementary groups (root only)
-  size_t output_limit = 1 << 20;  // bytes kept of stdout and of stderr each; the rest is read and dropped
+  std::optional<uid_t>
+      uid;  // user and group id to drop to, with no supplementary groups (root only)
+  size_t output_limit =
+      1 << 20;  // bytes kept of stdout and of stderr each; the rest is read and dropped
 };
 
 struct ExitStatus {
@@ -52,8 +56,9 @@ struct ProcessResult {
   double seconds = 0;
 };
 
-// A running child and its process group. The destructor kills the group and reaps the child. The child also dies with
-// the thread that started it: start long-lived ones from a thread that outlives them.
+// A running child and its process group. The destructor kills the group and reaps the child. The
+// child also dies with the thread that started it: start long-lived ones from a thread that
+// outlives them.
 class Process {
  public:
   static Result<Process> Start(const ProcessSpec& spec);
@@ -64,7 +69,8 @@ class Process {
   pid_t pid() const { return pid_; }
   int pidfd() const { return pidfd_.get(); }  // readable when the child has ended
 
-  // Reads what the child has written so far without waiting; to be called now and then so that it does not block.
+  // Reads what the child has written so far without waiting; to be called now and then so that it
+  // does not block.
   void Drain();
   // Waits for the end or the deadline (false), reading output meanwhile.
   Result<bool> Wait(Deadline deadline);

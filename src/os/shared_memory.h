@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SharedMemory: anonymous memory of fixed size, mapped here for writing, handed to another process by descriptor.
+// SharedMemory: anonymous memory of fixed size, mapped here for writing, handed to another process
+// by descriptor.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,8 @@
 namespace szarena::os {
 
 enum class Sharing {
-  kReadOnlyForOthers,  // whoever gets the descriptor can never write to it, map it writable, or resize it
+  kReadOnlyForOthers,  // whoever gets the descriptor can never write to it, map it writable, or
+                       // resize it
   kWritable,           // others may write; nobody can resize it (so a mapping can never fault)
 };
 

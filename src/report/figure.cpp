@@ -343,8 +343,7 @@ std::string StepFigure(const SessionView& view, Quantity quantity, FigureUse use
       "<text class=\"f-tick f-mid\" transform=\"translate(16 {:.1f}) rotate(-90)\">{} "
       "{}{}</text>\n",
       kTop + kPlotHeight / 2, LevelName(view.level),
-      absolute ? "throughput, GB/s" : "speed / baseline",
-      drawing.note());
+      absolute ? "throughput, GB/s" : "speed / baseline", drawing.note());
   svg += Legend();
   return svg + "</svg>\n";
 }

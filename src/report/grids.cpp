@@ -98,20 +98,19 @@ Grid SummaryGrid(const Model& model) {
       return Cell{fmt::format("{}/{}", n, cell.trials),
                   n == cell.trials ? Tone::kGood : Tone::kPlain};
     };
-    grid.rows.push_back({{cell.key.task, Tone::kStrong},
-                         {cell.variant.empty() ? cell.key.target
-                                               : cell.key.target + ", " + cell.variant},
-                         {cell.key.agent},
-                         {cell.key.tier == "none" ? std::string(kNone) : cell.key.tier},
-                         {cell.key.workflow},
-                         {std::to_string(cell.trials)},
-                         count(cell.runnable),
-                         count(cell.decodable),
-                         count(cell.correct),
-                         count(cell.ranked),
-                         {Times(cell.best_speedup) + PrintedInterval(cell.best_speedup_interval)},
-                         {cell.best_speedup ? std::string(judge::BasisName(cell.basis))
-                                            : std::string(kNone)}});
+    grid.rows.push_back(
+        {{cell.key.task, Tone::kStrong},
+         {cell.variant.empty() ? cell.key.target : cell.key.target + ", " + cell.variant},
+         {cell.key.agent},
+         {cell.key.tier == "none" ? std::string(kNone) : cell.key.tier},
+         {cell.key.workflow},
+         {std::to_string(cell.trials)},
+         count(cell.runnable),
+         count(cell.decodable),
+         count(cell.correct),
+         count(cell.ranked),
+         {Times(cell.best_speedup) + PrintedInterval(cell.best_speedup_interval)},
+         {cell.best_speedup ? std::string(judge::BasisName(cell.basis)) : std::string(kNone)}});
   }
   grid.footnote =
       "runnable: both calls returned; decodable: the bound held and both decoders read both "
@@ -135,8 +134,9 @@ Grid StepGrid(const SessionView& view) {
   const std::vector<size_t> shown = ShownDirections(view);
   grid.columns = {{"Step", ColumnKind::kNumber}, {"Idea", ColumnKind::kLongText}};
   for (const size_t d : shown) {
-    grid.columns.push_back({Capitalised(view.direction_names[d]) + " GB/s" + judge::BasisNote(view.basis),
-                            ColumnKind::kNumber});
+    grid.columns.push_back(
+        {Capitalised(view.direction_names[d]) + " GB/s" + judge::BasisNote(view.basis),
+         ColumnKind::kNumber});
     grid.columns.push_back({"vs\u00a0prev.", ColumnKind::kNumber});
     grid.columns.push_back({"vs\u00a0base", ColumnKind::kNumber});
   }
@@ -180,15 +180,24 @@ Grid WaferGrid(const SessionView& view) {
   Grid grid;
   grid.id = "wafer-" + Slug(view.title);
   grid.caption = fmt::format("{}: what the programs did on the wafer", view.title);
-  grid.columns = {{"Step", ColumnKind::kNumber},     {"Direction"},
-                  {"Variant"},                       {"Runnable", ColumnKind::kMark},
-                  {"Correct", ColumnKind::kMark},    {"PEs active", ColumnKind::kNumber},
-                  {"Busy", ColumnKind::kNumber},     {"Stalled", ColumnKind::kNumber},
-                  {"Idle", ColumnKind::kNumber},     {"Vector ops / elem.", ColumnKind::kNumber},
-                  {"Instr. / elem.", ColumnKind::kNumber}, {"Wavelets", ColumnKind::kNumber},
-                  {"Bytes in", ColumnKind::kNumber}, {"Bytes out", ColumnKind::kNumber},
-                  {"Cycles", ColumnKind::kNumber},   {"Load s", ColumnKind::kNumber},
-                  {"Copy in ms", ColumnKind::kNumber}, {"Launch ms", ColumnKind::kNumber},
+  grid.columns = {{"Step", ColumnKind::kNumber},
+                  {"Direction"},
+                  {"Variant"},
+                  {"Runnable", ColumnKind::kMark},
+                  {"Correct", ColumnKind::kMark},
+                  {"PEs active", ColumnKind::kNumber},
+                  {"Busy", ColumnKind::kNumber},
+                  {"Stalled", ColumnKind::kNumber},
+                  {"Idle", ColumnKind::kNumber},
+                  {"Vector ops / elem.", ColumnKind::kNumber},
+                  {"Instr. / elem.", ColumnKind::kNumber},
+                  {"Wavelets", ColumnKind::kNumber},
+                  {"Bytes in", ColumnKind::kNumber},
+                  {"Bytes out", ColumnKind::kNumber},
+                  {"Cycles", ColumnKind::kNumber},
+                  {"Load s", ColumnKind::kNumber},
+                  {"Copy in ms", ColumnKind::kNumber},
+                  {"Launch ms", ColumnKind::kNumber},
                   {"Copy out ms", ColumnKind::kNumber}};
   std::string error;
   for (const Step& step : view.steps) {
@@ -198,37 +207,43 @@ Grid WaferGrid(const SessionView& view) {
     for (size_t d = 0; d < wafer.directions.size(); ++d) {
       if (!wafer.directions[d]) continue;
       const judge::WaferActivity& did = *wafer.directions[d];
-      const double all = static_cast<double>(did.busy_cycles + did.stalled_cycles + did.idle_cycles);
+      const double all =
+          static_cast<double>(did.busy_cycles + did.stalled_cycles + did.idle_cycles);
       const auto share = [&](uint64_t cycles) {
-        return Cell(all > 0 ? fmt::format("{:.0f} %", 100 * static_cast<double>(cycles) / all) : std::string(kNone));
+        return Cell(all > 0 ? fmt::format("{:.0f} %", 100 * static_cast<double>(cycles) / all)
+                            : std::string(kNone));
       };
       const auto per_element = [&](uint64_t count) {
-        return Cell(Significant(static_cast<double>(count) / static_cast<double>(std::max<uint64_t>(did.elements, 1))));
+        return Cell(Significant(static_cast<double>(count) /
+                                static_cast<double>(std::max<uint64_t>(did.elements, 1))));
       };
-      grid.rows.push_back({{std::to_string(step.number), Tone::kStrong},
-                           {view.direction_names[d]},
-                           {fmt::format("{}, {}, {} x {}", wafer.variant, wafer.arch, wafer.width, wafer.height)},
-                           YesNo(step.runnable),
-                           YesNo(step.correct),
-                           {std::to_string(did.pes_active)},
-                           share(did.busy_cycles),
-                           share(did.stalled_cycles),
-                           share(did.idle_cycles),
-                           per_element(did.vector_arithmetic),
-                           per_element(did.scalar_instructions),
-                           {std::to_string(did.wavelets)},
-                           {std::to_string(did.bytes_in)},
-                           {std::to_string(did.bytes_out)},
-                           {std::to_string(did.launch_cycles)},
-                           {Significant(did.load_seconds)},
-                           {Significant(did.copy_in_seconds * 1e3)},
-                           {Significant(did.launch_seconds * 1e3)},
-                           {Significant(did.copy_out_seconds * 1e3)}});
+      grid.rows.push_back(
+          {{std::to_string(step.number), Tone::kStrong},
+           {view.direction_names[d]},
+           {fmt::format("{}, {}, {} x {}", wafer.variant, wafer.arch, wafer.width, wafer.height)},
+           YesNo(step.runnable),
+           YesNo(step.correct),
+           {std::to_string(did.pes_active)},
+           share(did.busy_cycles),
+           share(did.stalled_cycles),
+           share(did.idle_cycles),
+           per_element(did.vector_arithmetic),
+           per_element(did.scalar_instructions),
+           {std::to_string(did.wavelets)},
+           {std::to_string(did.bytes_in)},
+           {std::to_string(did.bytes_out)},
+           {std::to_string(did.launch_cycles)},
+           {Significant(did.load_seconds)},
+           {Significant(did.copy_in_seconds * 1e3)},
+           {Significant(did.launch_seconds * 1e3)},
+           {Significant(did.copy_out_seconds * 1e3)}});
     }
   }
   grid.footnote =
-      "Busy, stalled, idle: main threads of all PEs over the launch; PEs active: with at least a tenth of the work of the busiest. Load: wall time of "
-      "the simulator. Cycles and the times from them are " + (error.empty() ? std::string("estimated") : error) + ".";
+      "Busy, stalled, idle: main threads of all PEs over the launch; PEs active: with at least a "
+      "tenth of the work of the busiest. Load: wall time of "
+      "the simulator. Cycles and the times from them are " +
+      (error.empty() ? std::string("estimated") : error) + ".";
   return grid;
 }
 
@@ -315,7 +330,8 @@ Grid LongGrid(const Model& model) {
         const auto activity = step.wafer ? step.wafer->directions[d] : std::nullopt;
         row.push_back({step.wafer ? step.wafer->variant : ""});
         row.push_back({step.wafer ? step.wafer->arch : ""});
-        row.push_back({step.wafer ? fmt::format("{}x{}", step.wafer->width, step.wafer->height) : ""});
+        row.push_back(
+            {step.wafer ? fmt::format("{}x{}", step.wafer->width, step.wafer->height) : ""});
         row.push_back({activity ? std::to_string(activity->pes_active) : ""});
         row.push_back({activity ? std::to_string(activity->launch_cycles) : ""});
         grid.rows.push_back(std::move(row));

@@ -12,8 +12,8 @@ Grid SummaryGrid(const Model& model);
 // One row a step: idea, throughput and speed-up over the step before in each direction, ratio,
 // and how far it came.
 Grid StepGrid(const SessionView& view);
-// Cerebras: one row a step and direction, runnable and correct side by side with what the program did on the wafer. No rows
-// for other targets.
+// Cerebras: one row a step and direction, runnable and correct side by side with what the program
+// did on the wafer. No rows for other targets.
 Grid WaferGrid(const SessionView& view);
 // Machine, compiler, versions, dates.
 Grid EnvironmentGrid(const Model& model);

@@ -149,8 +149,8 @@ std::string SessionSection(const SessionView& view, int& number, int& table_numb
       fmt::format("Throughput along the optimisation steps of {}. {} throughput on a logarithmic "
                   "scale, medians with quartile bars; dashed: our baseline, {}, with its "
                   "quartiles{}.",
-                  view.title, level,
-                  estimated ? "on the same data" : "measured in the same runs", floor));
+                  view.title, level, estimated ? "on the same data" : "measured in the same runs",
+                  floor));
   html += FigureHtml(
       view, Quantity::kOverBaseline, number,
       fmt::format("The same steps relative to the baseline, {}. {} speed on a logarithmic scale, "
@@ -159,7 +159,8 @@ std::string SessionSection(const SessionView& view, int& number, int& table_numb
                             : "run by run: what the machine's load does to both cancels out",
                   level));
   html += GridToHtml(StepGrid(view), table_number++);
-  if (const Grid wafer = WaferGrid(view); !wafer.rows.empty()) html += GridToHtml(wafer, table_number++);
+  if (const Grid wafer = WaferGrid(view); !wafer.rows.empty())
+    html += GridToHtml(wafer, table_number++);
   html += SessionFacts(view);
   return html + "</section>\n";
 }

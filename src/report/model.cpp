@@ -29,8 +29,8 @@ const std::optional<judge::Figure>& AtLevel(const judge::Throughput& throughput,
 }
 
 // The level that all programs of a target have and that covers everything the call does:
-// device where there is one, else host, else kernel. On the wafer kernel: its host link is a model, the
-// same for all programs.
+// device where there is one, else host, else kernel. On the wafer kernel: its host link is a model,
+// the same for all programs.
 Level ChooseLevel(const std::vector<store::Attempt>& attempts) {
   for (const store::Attempt& attempt : attempts) {
     if (attempt.verdict.wafer) return Level::kKernel;
@@ -234,9 +234,8 @@ std::vector<CellView> MakeCells(const std::vector<SessionView>& sessions) {
   std::vector<CellView> cells;
   std::vector<std::vector<double>> speedups;
   for (const SessionView& view : sessions) {
-    auto cell = std::find_if(cells.begin(), cells.end(), [&](const CellView& known) {
-      return SameCell(known, view);
-    });
+    auto cell = std::find_if(cells.begin(), cells.end(),
+                             [&](const CellView& known) { return SameCell(known, view); });
     if (cell == cells.end()) {
       CellView& added = cells.emplace_back();
       added.key = view.session.key;
@@ -292,13 +291,16 @@ void WarnOfWafers(const Model& model, std::vector<std::string>& warnings) {
       if (!step.wafer) continue;
       for (size_t d = 0; d < step.wafer->directions.size(); ++d) {
         const auto& activity = step.wafer->directions[d];
-        if (activity) by_cycles[{d, activity->launch_cycles}].push_back(fmt::format("{}, step {}", view.title, step.number));
+        if (activity)
+          by_cycles[{d, activity->launch_cycles}].push_back(
+              fmt::format("{}, step {}", view.title, step.number));
       }
     }
   }
   for (const auto& [key, places] : by_cycles) {
     if (places.size() < 2) continue;
-    warnings.push_back(fmt::format("identical number of cycles ({}) in different places: {}", key.second, fmt::join(places, "; ")));
+    warnings.push_back(fmt::format("identical number of cycles ({}) in different places: {}",
+                                   key.second, fmt::join(places, "; ")));
   }
 }
 

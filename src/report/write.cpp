@@ -23,7 +23,8 @@ std::string Markdown(const Model& model) {
   text += '\n' + GridToMarkdown(SummaryGrid(model));
   for (const SessionView& view : model.sessions) {
     text += '\n' + GridToMarkdown(StepGrid(view));
-    if (const Grid wafer = WaferGrid(view); !wafer.rows.empty()) text += '\n' + GridToMarkdown(wafer);
+    if (const Grid wafer = WaferGrid(view); !wafer.rows.empty())
+      text += '\n' + GridToMarkdown(wafer);
   }
   return text + '\n' + GridToMarkdown(EnvironmentGrid(model));
 }

@@ -22,7 +22,8 @@ namespace {
 constexpr int kFilterFd = 20;
 constexpr int kFirstDataFd = 21;
 
-// Users that no account has (systemd's dynamic range): one drawn per sandbox, so that limits counted by user are its own.
+// Users that no account has (systemd's dynamic range): one drawn per sandbox, so that limits
+// counted by user are its own.
 constexpr uint32_t kFirstUid = 61184;
 constexpr uint32_t kUidCount = 4336;
 
@@ -45,16 +46,18 @@ void Cover(std::vector<std::string>& argv, const std::string& folder) {
   Add(argv, {"--perms", "0555", "--size", "4096", "--tmpfs", folder, "--remount-ro", folder});
 }
 
-// The folders above `target`, where they are not there yet; bubblewrap itself would make them for root alone.
+// The folders above `target`, where they are not there yet; bubblewrap itself would make them for
+// root alone.
 void AddParents(std::vector<std::string>& argv, const std::string& target) {
-  for (size_t slash = target.find('/', 1); slash != std::string::npos; slash = target.find('/', slash + 1)) {
+  for (size_t slash = target.find('/', 1); slash != std::string::npos;
+       slash = target.find('/', slash + 1)) {
     Add(argv, {"--perms", "0755", "--dir", target.substr(0, slash)});
   }
 }
 
 // The host's programs and libraries, nothing else of the host: never "/", never /etc as a whole.
-// Nor bubblewrap's own process, which runs on beside the program as the same user: who may write its memory has a process
-// that no one stops.
+// Nor bubblewrap's own process, which runs on beside the program as the same user: who may write
+// its memory has a process that no one stops.
 void AddSystem(std::vector<std::string>& argv, const std::vector<std::string>& hidden) {
   for (const char* name : kShown) {
     struct stat info;
@@ -95,7 +98,8 @@ std::vector<std::pair<int, rlimit>> ToRlimits(const Limits& limits) {
   // Our own limits may be lower already; only lowering is always allowed.
   for (auto& [what, limit] : out) {
     rlimit ours;
-    if (getrlimit(static_cast<__rlimit_resource>(what), &ours) == 0 && ours.rlim_max != RLIM_INFINITY) {
+    if (getrlimit(static_cast<__rlimit_resource>(what), &ours) == 0 &&
+        ours.rlim_max != RLIM_INFINITY) {
       limit.rlim_max = std::min(limit.rlim_max, ours.rlim_max);
       limit.rlim_cur = std::min(limit.rlim_cur, limit.rlim_max);
     }
@@ -114,7 +118,8 @@ std::string RootMountId() {
   return "";
 }
 
-// The line of a mount in a process's table (id parent major:minor root mountpoint options [shared:N ...] - ...).
+// The line of a mount in a process's table (id parent major:minor root mountpoint options [shared:N
+// ...] - ...).
 std::string MountLine(pid_t pid, const std::string& mount_id) {
   std::ifstream table("/proc/" + std::to_string(pid) + "/mountinfo");
   std::string line;
@@ -124,8 +129,9 @@ std::string MountLine(pid_t pid, const std::string& mount_id) {
   return "";
 }
 
-// In a chroot "/" is a folder inside some mount, which our own table does not list. A bind on a shared mount would show up
-// in the host's tree and stay there; an ancestor outside the chroot can tell whether it is shared.
+// In a chroot "/" is a folder inside some mount, which our own table does not list. A bind on a
+// shared mount would show up in the host's tree and stay there; an ancestor outside the chroot can
+// tell whether it is shared.
 bool RootIsShared() {
   const std::string id = RootMountId();
   if (id.empty()) return true;
@@ -164,7 +170,9 @@ Result<os::Process> Sandbox::StartIn(Mode mode, const Command& command) const {
                "sh"});
   }
   const std::optional<std::string> bwrap = os::FindProgram("bwrap");
-  if (!bwrap) return Fail(ErrorCode::kUnavailable, "program 'bwrap' was not found: install package 'bubblewrap'");
+  if (!bwrap)
+    return Fail(ErrorCode::kUnavailable,
+                "program 'bwrap' was not found: install package 'bubblewrap'");
   Add(argv, {*bwrap, "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
              "--unshare-cgroup-try", "--die-with-parent", "--new-session", "--hostname", "sandbox",
              "--cap-drop", "ALL"});
@@ -175,7 +183,8 @@ Result<os::Process> Sandbox::StartIn(Mode mode, const Command& command) const {
     Add(argv, {"--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"});
   }
   AddSystem(argv, hidden_);
-  Add(argv, {"--perms", "1777", "--size", std::to_string(command.limits.tmp_bytes), "--tmpfs", "/tmp"});
+  Add(argv,
+      {"--perms", "1777", "--size", std::to_string(command.limits.tmp_bytes), "--tmpfs", "/tmp"});
   for (const Bind& bind : command.binds) {
     AddParents(argv, bind.target);
     Add(argv, {bind.writable ? "--bind" : "--ro-bind", bind.source, bind.target});
@@ -193,9 +202,9 @@ Result<os::Process> Sandbox::StartIn(Mode mode, const Command& command) const {
   SZARENA_TRY(os::UniqueFd filter, MakeFilter(/*allow_fork=*/true, command.sockets));
   spec.fds.emplace_back(filter.get(), kFilterFd);
   kept.push_back(std::move(filter));
-  Add(argv, {"--seccomp", std::to_string(kFilterFd), "--clearenv", "--setenv", "PATH",
-             "/usr/bin:/bin", "--setenv", "LC_ALL", "C.UTF-8", "--setenv", "TMPDIR", "/tmp",
-             "--setenv", "HOME", "/tmp"});
+  Add(argv,
+      {"--seccomp", std::to_string(kFilterFd), "--clearenv", "--setenv", "PATH", "/usr/bin:/bin",
+       "--setenv", "LC_ALL", "C.UTF-8", "--setenv", "TMPDIR", "/tmp", "--setenv", "HOME", "/tmp"});
   for (const auto& [key, value] : command.env) Add(argv, {"--setenv", key, value});
   // Nothing but /tmp and writable binds can be written: the rest is memory without a limit.
   Add(argv, {"--remount-ro", "/dev", "--remount-ro", "/"});
@@ -234,7 +243,8 @@ uint32_t Sandbox::FreshUser() { return IsRoot() ? DrawUid() : static_cast<uint32
 Result<Sandbox> Sandbox::Probe(Paths paths) {
   if (!os::FindProgram("bwrap")) {
     return Fail(ErrorCode::kUnavailable,
-                "candidates cannot be run safely: program 'bwrap' was not found; install package 'bubblewrap'");
+                "candidates cannot be run safely: program 'bwrap' was not found; install package "
+                "'bubblewrap'");
   }
   Sandbox sandbox;
   std::string reasons;
@@ -242,7 +252,8 @@ Result<Sandbox> Sandbox::Probe(Paths paths) {
   if (IsRoot()) {
     modes.push_back(Mode::kRoot);
     if (!RootIsMountPoint() && !RootIsShared()) modes.push_back(Mode::kRootRebound);
-    // There bubblewrap itself opens the folders as root; a user namespace is made by the user already.
+    // There bubblewrap itself opens the folders as root; a user namespace is made by the user
+    // already.
     if (paths == Paths::kPrivate) std::rotate(modes.begin(), modes.begin() + 1, modes.end());
   }
   for (const Mode mode : modes) {
@@ -258,10 +269,11 @@ Result<Sandbox> Sandbox::Probe(Paths paths) {
         IsRoot() ? ", own user id" : "");
     return sandbox;
   }
-  return Fail(ErrorCode::kUnavailable,
-              "candidates cannot be run safely: namespaces are not available (" + reasons +
-                  "); allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
-                  "user.max_user_namespaces > 0), or run as root with CAP_SYS_ADMIN");
+  return Fail(
+      ErrorCode::kUnavailable,
+      "candidates cannot be run safely: namespaces are not available (" + reasons +
+          "); allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
+          "user.max_user_namespaces > 0), or run as root with CAP_SYS_ADMIN");
 }
 
 void Sandbox::Hide(const std::string& folder) {

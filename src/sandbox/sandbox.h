@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs an untrusted program: own namespaces (no network, no other processes, a file system of /usr and what is named),
-// a system-call filter, limits, another user. Refuses to run anything where namespaces are missing.
+// Runs an untrusted program: own namespaces (no network, no other processes, a file system of /usr
+// and what is named), a system-call filter, limits, another user. Refuses to run anything where
+// namespaces are missing.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ struct Bind {
   bool writable = false;
 };
 
-// A file made inside from the bytes of a descriptor (read from its position to the end); read-only there.
+// A file made inside from the bytes of a descriptor (read from its position to the end); read-only
+// there.
 struct DataFile {
   int fd = -1;
   std::string target;
@@ -63,21 +65,22 @@ class Sandbox {
   // A user id that no account has, for Command::uid. Ours where we are not root.
   static uint32_t FreshUser();
 
-  // What lies in `folder` is not seen inside, though the system's folder around it is. A folder that is not seen anyway
-  // stays as it is.
+  // What lies in `folder` is not seen inside, though the system's folder around it is. A folder
+  // that is not seen anyway stays as it is.
   void Hide(const std::string& folder);
 
   Result<os::Process> Start(const Command& command) const;
   Result<os::ProcessResult> Run(const Command& command, std::chrono::milliseconds timeout) const;
 
-  // The active layers, for the run record: "bubblewrap 0.8.0, user namespace, uid 61234.., seccomp, rlimits".
+  // The active layers, for the run record: "bubblewrap 0.8.0, user namespace, uid 61234.., seccomp,
+  // rlimits".
   const std::string& description() const { return description_; }
 
  private:
   enum class Mode {
     kUserNamespace,  // dropped to an unprivileged user first, then a user namespace
-    kRoot,           // namespaces made by root, the program started by setpriv as an unprivileged user
-    kRootRebound,    // the same inside a chroot: the root is bound onto itself first
+    kRoot,  // namespaces made by root, the program started by setpriv as an unprivileged user
+    kRootRebound,  // the same inside a chroot: the root is bound onto itself first
   };
   Result<void> Try(Mode mode) const;
   Result<os::Process> StartIn(Mode mode, const Command& command) const;

@@ -56,7 +56,9 @@ TEST_F(SandboxTest, SeesOnlyTheSystemAndItsOwnTmp) {
 }
 
 TEST_F(SandboxTest, ItsOwnFirstProcessIsOutOfReach) {
-  const auto result = Shell("for f in mem maps fd root; do test -e /proc/1/$f && echo $f; done; test -r /proc/self/maps && echo self");
+  const auto result = Shell(
+      "for f in mem maps fd root; do test -e /proc/1/$f && echo $f; done; test -r /proc/self/maps "
+      "&& echo self");
   EXPECT_EQ(result.out, "self\n");
   EXPECT_THAT(Shell("echo x > /proc/1/x").err, HasSubstr("Read-only"));
 }
@@ -172,8 +174,12 @@ int main(void) {
   printf("exec %d\n", execl("/bin/true", "true", (char*)0) < 0);
   return 0;
 }
-)", command);
-  EXPECT_EQ(result.out, "thread 0\nfork 1\nvfork 1\nkill 1\ncont 1\ntimer 1\nsetsig 1\nasync 1\nsetown 1\nusr1 0\nexec 1\n") << result.err;
+)",
+                           command);
+  EXPECT_EQ(result.out,
+            "thread 0\nfork 1\nvfork 1\nkill 1\ncont 1\ntimer 1\nsetsig 1\nasync 1\nsetown 1\nusr1 "
+            "0\nexec 1\n")
+      << result.err;
 }
 
 TEST_F(SandboxTest, LimitsHold) {
@@ -191,14 +197,17 @@ TEST_F(SandboxTest, EverythingDiesAtTheDeadline) {
   ASSERT_TRUE(result);
   EXPECT_TRUE(result->timed_out);
   os::ProcessSpec look;
-  look.argv = {"/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do "
-               "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -q 'sleep 77[.]25' || exit 0; "
-               "sleep 0.2; done; exit 1"};
+  look.argv = {
+      "/bin/sh", "-c",
+      "for i in 1 2 3 4 5 6 7 8 9 10; do "
+      "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -q 'sleep 77[.]25' || exit 0; "
+      "sleep 0.2; done; exit 1"};
   EXPECT_TRUE(os::RunProcess(look, milliseconds(10000))->status.ok());
 }
 
-// Inside a sandbox no namespace can be made: the place to see what happens where they are missing. This program is run again
-// in there (with the variable set) and must find that it may not run anything.
+// Inside a sandbox no namespace can be made: the place to see what happens where they are missing.
+// This program is run again in there (with the variable set) and must find that it may not run
+// anything.
 TEST_F(SandboxTest, RefusesToRunAnythingWithoutNamespaces) {
   std::ifstream self("/proc/self/exe", std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(self)), std::istreambuf_iterator<char>());
@@ -224,7 +233,8 @@ TEST_F(SandboxTest, DescribesItsLayers) {
 [[gnu::constructor]] static void ProbeOnly() {
   if (getenv("SZARENA_PROBE_ONLY") == nullptr) return;
   const auto probe = szarena::sandbox::Sandbox::Probe();
-  printf("%s\n%s\n", probe ? "works" : std::string(szarena::ErrorCodeName(probe.error().code)).c_str(),
+  printf("%s\n%s\n",
+         probe ? "works" : std::string(szarena::ErrorCodeName(probe.error().code)).c_str(),
          probe ? "" : probe.error().ToString().c_str());
   fflush(stdout);
   _exit(0);

@@ -7,9 +7,9 @@
 #include <seccomp.h>
 #include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,11 +24,12 @@
 namespace szarena::sandbox {
 namespace {
 
-// Refused with EPERM in every sandbox. A name that this libseccomp or this processor does not know is passed over.
+// Refused with EPERM in every sandbox. A name that this libseccomp or this processor does not know
+// is passed over.
 constexpr const char* kRefused[] = {
     // other processes' memory
-    "ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd",
-    "process_madvise", "move_pages", "migrate_pages",
+    "ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd", "process_madvise",
+    "move_pages", "migrate_pages",
     // namespaces, mounts, roots
     "unshare", "setns", "mount", "umount", "umount2", "pivot_root", "chroot", "fsopen", "fsconfig",
     "fsmount", "fspick", "move_mount", "open_tree", "mount_setattr", "open_by_handle_at",
@@ -43,21 +44,36 @@ constexpr const char* kRefused[] = {
     "acct", "settimeofday", "stime", "clock_settime", "clock_adjtime", "adjtimex", "sethostname",
     "setdomainname", "syslog", "vhangup", "iopl", "ioperm", "nfsservctl",
     // shared objects that outlive a process
-    "shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semctl",
-    "semtimedop", "mq_open", "mq_unlink"};
+    "shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop",
+    "semctl", "semtimedop", "mq_open", "mq_unlink"};
 
 // Refused besides unless all sockets are let through.
-constexpr const char* kRefusedMostly[] = {"socketpair", "inotify_init", "inotify_init1", "inotify_add_watch", "flock"};
+constexpr const char* kRefusedMostly[] = {"socketpair", "inotify_init", "inotify_init1",
+                                          "inotify_add_watch", "flock"};
 
 // Refused besides where there shall be one process.
-constexpr const char* kRefusedAlone[] = {"fork",    "vfork",       "execve",     "execveat",
-                                         "kill",    "setpriority", "ioprio_set", "sched_setscheduler",
-                                         "setpgid", "setsid",      "rt_sigqueueinfo", "pidfd_send_signal",
-                                         "sched_setattr", "sched_setparam", "sched_setaffinity",
-                                         "rt_tgsigqueueinfo", "timer_create", "mq_notify"};
+constexpr const char* kRefusedAlone[] = {"fork",
+                                         "vfork",
+                                         "execve",
+                                         "execveat",
+                                         "kill",
+                                         "setpriority",
+                                         "ioprio_set",
+                                         "sched_setscheduler",
+                                         "setpgid",
+                                         "setsid",
+                                         "rt_sigqueueinfo",
+                                         "pidfd_send_signal",
+                                         "sched_setattr",
+                                         "sched_setparam",
+                                         "sched_setaffinity",
+                                         "rt_tgsigqueueinfo",
+                                         "timer_create",
+                                         "mq_notify"};
 
-// A single process is stopped and resumed by the judge alone. SIGCONT works even on a stopped process, so nothing inside may
-// have one sent: not to itself, not by a timer, not by a descriptor that becomes ready.
+// A single process is stopped and resumed by the judge alone. SIGCONT works even on a stopped
+// process, so nothing inside may have one sent: not to itself, not by a timer, not by a descriptor
+// that becomes ready.
 int KeepStopped(scmp_filter_ctx ctx) {
   int status = 0;
   const auto refuse = [&](int call, scmp_arg_cmp condition) {
@@ -75,13 +91,15 @@ int KeepStopped(scmp_filter_ctx ctx) {
     refuse(SCMP_SYS(ioctl), SCMP_A1_32(SCMP_CMP_EQ, command));
   }
   refuse(SCMP_SYS(prctl), SCMP_A0_32(SCMP_CMP_EQ, PR_SET_PDEATHSIG));
-  const int result = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 2, SCMP_A1_32(SCMP_CMP_EQ, F_SETFL),
+  const int result = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 2,
+                                      SCMP_A1_32(SCMP_CMP_EQ, F_SETFL),
                                       SCMP_A2(SCMP_CMP_MASKED_EQ, O_ASYNC, O_ASYNC));
   return status < 0 ? status : result;
 }
 
-constexpr unsigned long kNamespaceFlags[] = {CLONE_NEWUSER, CLONE_NEWNS,     CLONE_NEWPID, CLONE_NEWNET,
-                                             CLONE_NEWIPC,  CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWTIME};
+constexpr unsigned long kNamespaceFlags[] = {CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,
+                                             CLONE_NEWNET,  CLONE_NEWIPC, CLONE_NEWCGROUP,
+                                             CLONE_NEWUTS,  CLONE_NEWTIME};
 
 struct Context {
   explicit Context(uint32_t action) : ctx(seccomp_init(action)) {}
@@ -114,7 +132,8 @@ Result<os::UniqueFd> MakeFilter(bool allow_fork, Sockets sockets) {
     for (const char* name : kRefusedMostly) check(Refuse(ctx, name));
   }
   if (sockets == Sockets::kLocal) {
-    check(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, SCMP_A0_32(SCMP_CMP_NE, AF_UNIX)));
+    check(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1,
+                           SCMP_A0_32(SCMP_CMP_NE, AF_UNIX)));
   } else if (sockets == Sockets::kNone) {
     check(Refuse(ctx, "socket"));
   }

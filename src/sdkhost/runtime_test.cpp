@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host orders, broadcasts, widths and arguments against a program that does nothing but hold an array.
+// Host orders, broadcasts, widths and arguments against a program that does nothing but hold an
+// array.
 #include "sdkhost/runtime.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +17,8 @@ using namespace fabric::testing;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// 3 x 2 PEs with an array of 4 words and of 4 halves, and a function of an i16 that writes it to the array of halves.
+// 3 x 2 PEs with an array of 4 words and of 4 halves, and a function of an i16 that writes it to
+// the array of halves.
 std::unique_ptr<Runtime> Make() {
   ProgramKit kit(3, 2);
   ClassKit c = kit.AddClass("pe");
@@ -41,7 +43,8 @@ std::vector<uint32_t> Numbers(size_t n) {
   return v;
 }
 
-std::vector<uint32_t> ReadBack(Runtime& r, const std::string& name, const CopyShape& shape, size_t n) {
+std::vector<uint32_t> ReadBack(Runtime& r, const std::string& name, const CopyShape& shape,
+                               size_t n) {
   std::vector<uint32_t> out(n);
   const auto ticket = r.CopyOut(r.SymbolId(name).value(), out, shape);
   EXPECT_TRUE(ticket);
@@ -64,7 +67,8 @@ TEST(Runtime, OrdersAreInverseOfEachOther) {
           for (size_t k = 0; k < 3; ++k) {
             const size_t row = (y * 2 + x) * 3 + k;
             const size_t col = (k * 2 + x) * 2 + y;
-            EXPECT_EQ(got[out == Order::kRowMajor ? row : col], data[in == Order::kRowMajor ? row : col]);
+            EXPECT_EQ(got[out == Order::kRowMajor ? row : col],
+                      data[in == Order::kRowMajor ? row : col]);
           }
         }
       }
@@ -100,25 +104,32 @@ TEST(Runtime, BroadcastsReachEveryPeOfAColumnOrRow) {
 TEST(Runtime, SixteenBitElementsUseTheLowHalf) {
   auto r = Make();
   const CopyShape shape{{2, 1, 1, 1}, 4, false, Width::k16Bit, Order::kRowMajor};
-  ASSERT_TRUE(r->CopyIn(r->SymbolId("halves").value(), std::vector<uint32_t>{0xabcd0001, 2, 0xffff, 4}, shape, Broadcast::kNone));
+  ASSERT_TRUE(r->CopyIn(r->SymbolId("halves").value(),
+                        std::vector<uint32_t>{0xabcd0001, 2, 0xffff, 4}, shape, Broadcast::kNone));
   EXPECT_THAT(ReadBack(*r, "halves", shape, 4), ElementsAre(1, 2, 0xffff, 4));
 }
 
 TEST(Runtime, SaysWhatIsWrong) {
   auto r = Make();
   const CopyShape shape{{0, 0, 4, 1}, 1, false, Width::k32Bit, Order::kRowMajor};
-  EXPECT_THAT(r->CopyIn(0, Numbers(4), shape, Broadcast::kNone).error().message, HasSubstr("not inside of the program's 3 x 2"));
+  EXPECT_THAT(r->CopyIn(0, Numbers(4), shape, Broadcast::kNone).error().message,
+              HasSubstr("not inside of the program's 3 x 2"));
   CopyShape small = shape;
   small.region.width = 2;
-  EXPECT_THAT(r->CopyIn(0, Numbers(3), small, Broadcast::kNone).error().message, HasSubstr("the copy needs 2"));
+  EXPECT_THAT(r->CopyIn(0, Numbers(3), small, Broadcast::kNone).error().message,
+              HasSubstr("the copy needs 2"));
   EXPECT_THAT(r->SymbolId("nothing").error().message, HasSubstr("words, halves, set"));
   EXPECT_THAT(r->Launch("set", {}).error().message, HasSubstr("takes 1 arguments"));
-  EXPECT_THAT(r->Launch("set", {{0, "float32"}}).error().message, HasSubstr("of type 'float32', the function takes 'i16'"));
+  EXPECT_THAT(r->Launch("set", {{0, "float32"}}).error().message,
+              HasSubstr("of type 'float32', the function takes 'i16'"));
   EXPECT_THAT(r->Launch("words", {}).error().message, HasSubstr("not an exported function"));
   EXPECT_TRUE(r->Launch("set", {{5, "int16"}}));
   EXPECT_TRUE(r->Launch("set", {Argument(std::variant<int64_t, double>(int64_t{-5}))}));
-  EXPECT_THAT(r->Launch("set", {Argument(std::variant<int64_t, double>(int64_t{40000}))}).error().message, HasSubstr("is 40000, the type holds -32768 to 32767: the function takes 'i16'"));
-  EXPECT_THAT(r->Launch("set", {Argument(std::variant<int64_t, double>(1.5))}).error().message, HasSubstr("is a float; write it as an integer: the function takes 'i16'"));
+  EXPECT_THAT(
+      r->Launch("set", {Argument(std::variant<int64_t, double>(int64_t{40000}))}).error().message,
+      HasSubstr("is 40000, the type holds -32768 to 32767: the function takes 'i16'"));
+  EXPECT_THAT(r->Launch("set", {Argument(std::variant<int64_t, double>(1.5))}).error().message,
+              HasSubstr("is a float; write it as an integer: the function takes 'i16'"));
   EXPECT_FALSE(r->Load());
   EXPECT_TRUE(r->Stop());
   EXPECT_EQ(Runtime::Open("/nonexistent", {}).error().code, ErrorCode::kNotFound);

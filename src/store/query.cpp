@@ -12,7 +12,8 @@ namespace {
 constexpr std::string_view kSessionColumns =
     "SELECT id, campaign, task, target, source, tier, agent, workflow, trial, agent_identity, "
     "prompt_sha256, transcript, started_at, ended_at, stop_reason, stop_detail, wall_seconds, "
-    "model_calls, tokens_in, tokens_out, tokens_reasoning, cost_usd, hidden_seed, tokens_cached FROM session ";
+    "model_calls, tokens_in, tokens_out, tokens_reasoning, cost_usd, hidden_seed, tokens_cached "
+    "FROM session ";
 
 Result<Session> ReadSession(const db::Statement& row, const std::string& path) {
   Session session;

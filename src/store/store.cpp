@@ -65,8 +65,8 @@ Result<int64_t> Store::AllotTrial(SessionKey key) {
               database_.Prepare("SELECT max(trial) FROM session WHERE campaign = ? AND task = ? "
                                 "AND target = ? AND source = ? AND tier = ? AND agent = ? "
                                 "AND workflow = ?"));
-  SZARENA_TRY_VOID(last.Bind(key.campaign, key.task, key.target, key.source, key.tier, key.agent,
-                             key.workflow));
+  SZARENA_TRY_VOID(
+      last.Bind(key.campaign, key.task, key.target, key.source, key.tier, key.agent, key.workflow));
   SZARENA_TRY([[maybe_unused]] const bool row, last.Step());
   key.trial = last.OptionalInt(0).value_or(0) + 1;
   SZARENA_TRY_VOID(database_.Run(
@@ -170,7 +170,8 @@ Result<void> Store::EndSession(int64_t session_id, StopReason reason, std::strin
                                const Usage& usage) {
   return database_.Run(
       "UPDATE session SET ended_at = ?, stop_reason = ?, stop_detail = ?, wall_seconds = ?, "
-      "model_calls = ?, tokens_in = ?, tokens_cached = ?, tokens_out = ?, tokens_reasoning = ?, cost_usd = ? "
+      "model_calls = ?, tokens_in = ?, tokens_cached = ?, tokens_out = ?, tokens_reasoning = ?, "
+      "cost_usd = ? "
       "WHERE id = ?",
       UtcNow(), StopReasonName(reason), detail, usage.wall_seconds, usage.model_calls,
       usage.tokens_in, usage.tokens_cached, usage.tokens_out, usage.tokens_reasoning,

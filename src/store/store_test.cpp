@@ -111,12 +111,14 @@ TEST_F(StoreTest, WhatHappenedOnTheWaferCanBeQueried) {
   judge::Verdict verdict = MeasuredVerdict(0.5);
   judge::WaferRecord& wafer = verdict.wafer.emplace();
   wafer.variant = "streaming";
-  wafer.directions[1] = judge::WaferActivity{.elements = 100, .pes_active = 7, .launch_cycles = 4242};
+  wafer.directions[1] =
+      judge::WaferActivity{.elements = 100, .pes_active = 7, .launch_cycles = 4242};
   ASSERT_TRUE(store.AddAttempt(*id, {1, "a", "", MeasuredVerdict(0.5)}));  // no wafer, no row
   ASSERT_TRUE(store.AddAttempt(*id, {2, "b", "", verdict}));
   EXPECT_EQ((*store.Attempts(*id))[1].verdict.wafer, verdict.wafer);
   auto database = db::Database::Open(path(), db::OpenMode::kReadOnly);
-  auto row = database->Prepare("SELECT variant, direction, pes_active, launch_cycles FROM wafer_activity");
+  auto row =
+      database->Prepare("SELECT variant, direction, pes_active, launch_cycles FROM wafer_activity");
   ASSERT_TRUE(row && *row->Step());
   EXPECT_EQ(row->Text(0), "streaming");
   EXPECT_EQ(row->Text(1), "decompress or inverse");

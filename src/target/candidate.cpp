@@ -33,7 +33,8 @@ Result<void> ReadFolder(const std::string& folder, const std::string& prefix, in
   }
   std::error_code error;
   fs::directory_iterator entries(folder, error);
-  if (error) return tl::unexpected(os::ErrnoError(error.value(), "cannot read folder '" + folder + "'"));
+  if (error)
+    return tl::unexpected(os::ErrnoError(error.value(), "cannot read folder '" + folder + "'"));
   for (; entries != fs::directory_iterator(); entries.increment(error)) {
     const std::string name = entries->path().filename().string();
     if (name.starts_with(".")) continue;
@@ -80,9 +81,12 @@ Result<void> WriteCandidate(const Candidate& candidate, const std::string& folde
     SZARENA_TRY(const std::string path, os::SafeJoin(folder, file.path));
     std::error_code error;
     fs::create_directories(fs::path(path).parent_path(), error);
-    if (error) return tl::unexpected(os::ErrnoError(error.value(), "cannot make the folder of '" + path + "'"));
+    if (error)
+      return tl::unexpected(
+          os::ErrnoError(error.value(), "cannot make the folder of '" + path + "'"));
     SZARENA_TRY_VOID(WriteFileAtomically(path, file.bytes));
-    if (chmod(path.c_str(), 0644) < 0) return os::FailErrno("cannot set the mode of '" + path + "'");
+    if (chmod(path.c_str(), 0644) < 0)
+      return os::FailErrno("cannot set the mode of '" + path + "'");
   }
   for (auto& entry : fs::recursive_directory_iterator(folder)) {
     if (entry.is_directory()) chmod(entry.path().c_str(), 0755);

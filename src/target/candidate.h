@@ -19,8 +19,9 @@ struct Candidate {
   std::string sha256;                // over paths and contents
 };
 
-// Reads every regular file below `folder`: at most 200 files and 8 MiB, no symbolic links or special files; names of
-// letters, digits and ._-+ only. Files and folders whose name begins with '.' are passed over.
+// Reads every regular file below `folder`: at most 200 files and 8 MiB, no symbolic links or
+// special files; names of letters, digits and ._-+ only. Files and folders whose name begins with
+// '.' are passed over.
 Result<Candidate> ReadCandidate(const std::string& folder);
 
 // Writes the files below an existing empty folder.

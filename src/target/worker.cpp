@@ -73,18 +73,25 @@ size_t OutputBytesFor(std::span<const SlotSizes> slots) {
 
 Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& spec) {
   Worker worker;
-  SZARENA_TRY(worker.control_, os::SharedMemory::Create("control", sizeof(Control), os::Sharing::kWritable));
-  SZARENA_TRY(worker.input_, os::SharedMemory::Create("input", spec.input_bytes, os::Sharing::kReadOnlyForOthers));
-  SZARENA_TRY(worker.output_, os::SharedMemory::Create("output", spec.output_bytes, os::Sharing::kWritable));
+  SZARENA_TRY(worker.control_,
+              os::SharedMemory::Create("control", sizeof(Control), os::Sharing::kWritable));
+  SZARENA_TRY(worker.input_,
+              os::SharedMemory::Create("input", spec.input_bytes, os::Sharing::kReadOnlyForOthers));
+  SZARENA_TRY(worker.output_,
+              os::SharedMemory::Create("output", spec.output_bytes, os::Sharing::kWritable));
   int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) return os::FailErrno("cannot make a socket pair");
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+    return os::FailErrno("cannot make a socket pair");
   worker.doorbell_ = os::UniqueFd(ends[0]);
   const os::UniqueFd theirs(ends[1]);
   const int on = 1;
   if (setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0) {
     return os::FailErrno("cannot ask for credentials");
   }
-  SZARENA_TRY(const os::UniqueFd filter, sandbox::MakeFilter(/*allow_fork=*/false, spec.device != nullptr ? sandbox::Sockets::kLocal : sandbox::Sockets::kNone));
+  SZARENA_TRY(
+      const os::UniqueFd filter,
+      sandbox::MakeFilter(/*allow_fork=*/false, spec.device != nullptr ? sandbox::Sockets::kLocal
+                                                                       : sandbox::Sockets::kNone));
   SZARENA_TRY(const os::UniqueFd driver, os::MemoryFile("driver", spec.driver));
   SZARENA_TRY(const os::UniqueFd library, os::MemoryFile("library", spec.library));
 
@@ -100,14 +107,16 @@ Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& 
                  {worker.output_.fd(), kOutputFd},
                  {filter.get(), kFilterFd}};
   if (spec.take_samples) {
-    SZARENA_TRY(worker.samples_, os::SharedMemory::Create("samples", sizeof(SamplePage), os::Sharing::kWritable));
+    SZARENA_TRY(worker.samples_,
+                os::SharedMemory::Create("samples", sizeof(SamplePage), os::Sharing::kWritable));
     command.fds.emplace_back(worker.samples_.fd(), kSamplesFd);
   }
   command.limits.cpu_seconds = spec.cpu_seconds;
   command.limits.address_space_bytes =
       (2ull << 30) + (256ull << 20) * static_cast<uint64_t>(spec.threads) +
       4 * (worker.input_.size() + worker.output_.size()) + 40 * spec.input_bytes;
-  // The library itself is written inside; beyond that /tmp is the only place, and has its own limit.
+  // The library itself is written inside; beyond that /tmp is the only place, and has its own
+  // limit.
   command.limits.file_bytes = (1 << 20) + std::max(spec.driver.size(), spec.library.size());
   command.limits.tmp_bytes = 1 << 20;
   command.limits.processes = 16 + 8 * static_cast<uint64_t>(spec.threads);
@@ -119,7 +128,8 @@ Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& 
     command.sockets = sandbox::Sockets::kLocal;
     command.binds = spec.device->folders;
     command.env.insert(command.env.end(), spec.device->env.begin(), spec.device->env.end());
-    command.limits.address_space_bytes = 0;  // the device's memory and the host's share one address space
+    command.limits.address_space_bytes =
+        0;  // the device's memory and the host's share one address space
     command.limits.open_files = 1024;
     command.limits.processes += 64;
   }
@@ -165,8 +175,8 @@ Worker::Samples Worker::TakeSamples() const {
 
 Worker::~Worker() { Kill(); }
 
-// The driver's first message carries its process id as the kernel sees it from here. At that point only our own code has
-// run in it.
+// The driver's first message carries its process id as the kernel sees it from here. At that point
+// only our own code has run in it.
 Result<void> Worker::Hello(milliseconds timeout) {
   const os::Deadline deadline = os::After(timeout);
   for (;;) {
@@ -192,15 +202,18 @@ Result<void> Worker::Hello(milliseconds timeout) {
   message.msg_iovlen = 1;
   message.msg_control = buffer;
   message.msg_controllen = sizeof buffer;
-  if (recvmsg(doorbell_.get(), &message, MSG_CMSG_CLOEXEC) != 1) return os::FailErrno("cannot hear the driver");
-  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+  if (recvmsg(doorbell_.get(), &message, MSG_CMSG_CLOEXEC) != 1)
+    return os::FailErrno("cannot hear the driver");
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_CREDENTIALS) {
       ucred credentials;
       std::memcpy(&credentials, CMSG_DATA(header), sizeof credentials);
       pid_ = credentials.pid;
     }
   }
-  if (pid_ <= 1) return Fail(ErrorCode::kInternal, "the kernel did not tell the driver's process id");
+  if (pid_ <= 1)
+    return Fail(ErrorCode::kInternal, "the kernel did not tell the driver's process id");
   pidfd_ = os::UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   if (!pidfd_) return os::FailErrno("cannot open the driver's process descriptor");
   const int off = 0;
@@ -329,13 +342,15 @@ std::string Worker::DescribeCrash() {
     const os::ExitStatus& status = process_->result().status;
     // The sandbox reports a signal as 128 + number.
     if (status.exited && status.code > 128) number = status.code - 128;
-    if (status.exited && status.code <= 128) how += fmt::format(" with exit status {}", status.code);
+    if (status.exited && status.code <= 128)
+      how += fmt::format(" with exit status {}", status.code);
   }
   if (number > 0 && number < 65) {
     os::ExitStatus by_signal;
     by_signal.signal = number;
     how += " by " + by_signal.ToString();
-    if (number == SIGXCPU || number == SIGKILL) how += ": a limit of processor time or memory was reached";
+    if (number == SIGXCPU || number == SIGKILL)
+      how += ": a limit of processor time or memory was reached";
   }
   if (number == SIGSEGV || number == SIGBUS) {
     const uint64_t address = answer.fault_address;
@@ -346,7 +361,8 @@ std::string Worker::DescribeCrash() {
       if (address < begin) {
         how += fmt::format(", {} bytes before the {}", begin - address, name);
       } else if (address >= begin + size) {
-        how += fmt::format(", {} bytes past the end of the {} ({} bytes)", address - begin - size, name, size);
+        how += fmt::format(", {} bytes past the end of the {} ({} bytes)", address - begin - size,
+                           name, size);
       } else {
         how += fmt::format(", at byte {} of the {}, which is read-only", address - begin, name);
       }
@@ -464,7 +480,8 @@ Result<double> Worker::IdleSeconds(milliseconds time) {
     return os::FailErrno("cannot resume the driver");
   }
   pollfd gone = {pidfd_.get(), POLLIN, 0};
-  // The driver itself has to find its way back to where it waits, which takes its time on a busy machine.
+  // The driver itself has to find its way back to where it waits, which takes its time on a busy
+  // machine.
   const os::Deadline settle = os::After(milliseconds(1000));
   while (Clock::now() < settle) {
     bool asleep = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worker: one driver process in its own sandbox with one candidate loaded, stopped except while a command runs. Nothing the
-// process writes is trusted: time is taken here, from before it is resumed until all its threads are seen stopped.
+// Worker: one driver process in its own sandbox with one candidate loaded, stopped except while a
+// command runs. Nothing the process writes is trusted: time is taken here, from before it is
+// resumed until all its threads are seen stopped.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +24,14 @@ struct WorkerSpec {
   std::string library;     // bytes of the candidate's library
   bool compressor = true;  // which functions to look for
   bool need_backward = true;
-  size_t input_bytes = 0;   // of shared memory, see LayOut
+  size_t input_bytes = 0;  // of shared memory, see LayOut
   size_t output_bytes = 0;
-  int threads = 1;          // processors it may run on
+  int threads = 1;  // processors it may run on
   std::chrono::milliseconds load_timeout{10000};
   uint64_t cpu_seconds = 120;
-  bool take_samples = false;             // of where its processor time goes (samples.h)
-  const DeviceAccess* device = nullptr;  // calls run on a device: their data are moved there before and fetched afterwards
+  bool take_samples = false;  // of where its processor time goes (samples.h)
+  const DeviceAccess* device =
+      nullptr;  // calls run on a device: their data are moved there before and fetched afterwards
 };
 
 // How a command ended.
@@ -57,8 +59,8 @@ size_t OutputBytesFor(std::span<const SlotSizes> slots);
 
 class Worker {
  public:
-  // Starts the driver and loads the library. An Error is the environment's or our fault; a library that cannot be loaded
-  // is an outcome (`loaded()`), not an error.
+  // Starts the driver and loads the library. An Error is the environment's or our fault; a library
+  // that cannot be loaded is an outcome (`loaded()`), not an error.
   static Result<Worker> Start(const sandbox::Sandbox& sandbox, const WorkerSpec& spec);
 
   Worker(Worker&&) noexcept = default;
@@ -68,8 +70,9 @@ class Worker {
   const Outcome& loaded() const { return loaded_; }
   bool alive() const { return alive_; }
 
-  // Lays the slots out (data flush with the end of their pages, or with the beginning where `flush_front`), maps them in the
-  // driver and lets the candidate size its workspace. Inputs and outputs are then this side's to fill.
+  // Lays the slots out (data flush with the end of their pages, or with the beginning where
+  // `flush_front`), maps them in the driver and lets the candidate size its workspace. Inputs and
+  // outputs are then this side's to fill.
   Result<Outcome> Prepare(const szarena_problem& problem, std::span<const SlotSizes> slots,
                           bool flush_front, std::chrono::milliseconds timeout);
   std::span<std::byte> input(size_t slot) const;
@@ -78,9 +81,10 @@ class Worker {
   std::span<std::byte> guard_before(size_t slot) const;
   std::span<std::byte> guard_after(size_t slot) const;
 
-  // Makes one call per slot. `seconds` is that of the calls alone: on a device, data are moved in before and out after
-  // it, unless `with_transfers`.
-  Result<Outcome> Call(CallKind kind, std::chrono::milliseconds timeout, bool with_transfers = false);
+  // Makes one call per slot. `seconds` is that of the calls alone: on a device, data are moved in
+  // before and out after it, unless `with_transfers`.
+  Result<Outcome> Call(CallKind kind, std::chrono::milliseconds timeout,
+                       bool with_transfers = false);
   // Of devices, after a call: the input on the device is another than what was put there.
   bool input_changed() const { return input_changed_; }
   // Of devices: transfers within the last call were made from and to page-locked memory.
@@ -88,14 +92,15 @@ class Worker {
   // What the candidate answered for a slot, copied after the process was stopped.
   const Slot& answer(size_t slot) const { return answers_[slot]; }
 
-  // Lets the process run with nothing to do and says how much time its threads ran or wanted to run (waited for a
-  // processor): work left running shows, on a busy machine too.
+  // Lets the process run with nothing to do and says how much time its threads ran or wanted to run
+  // (waited for a processor): work left running shows, on a busy machine too.
   Result<double> IdleSeconds(std::chrono::milliseconds time);
   // Threads of the process now; 0 when it is gone.
   int ThreadCount() const;
   uint64_t PeakMemoryBytes() const;
 
-  // Samples so far: offsets in the library of those inside it, and how many there are in all. A claim of the process.
+  // Samples so far: offsets in the library of those inside it, and how many there are in all. A
+  // claim of the process.
   struct Samples {
     std::vector<uint64_t> offsets;
     size_t count = 0;
@@ -123,7 +128,7 @@ class Worker {
   os::SharedMemory input_;
   os::SharedMemory output_;
   os::SharedMemory samples_;  // empty: none are taken
-  pid_t pid_ = -1;        // of the driver itself, told by the kernel
+  pid_t pid_ = -1;            // of the driver itself, told by the kernel
   os::UniqueFd pidfd_;
   bool alive_ = false;
   bool stopped_ = false;

@@ -86,7 +86,8 @@ Result<void> NewCandidate(const std::string& root, const Task& task, Target targ
   SZARENA_TRY_VOID(MakeFolder(directory));
   bool stub = false;
   for (const std::string& path : found->second.contract) {
-    // Folders of the Cerebras contract are skeletons that build, one a variant: the first is the stub itself.
+    // Folders of the Cerebras contract are skeletons that build, one a variant: the first is the
+    // stub itself.
     if (fs::is_directory(path)) {
       if (!std::exchange(stub, true)) SZARENA_TRY_VOID(CopyTree(path, directory, task.name));
     } else {

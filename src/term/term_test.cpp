@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <memory>
 
-#include "term/progress.h"
 #include "term/printable.h"
+#include "term/progress.h"
 #include "term/style.h"
 #include "term/table.h"
 
@@ -53,7 +53,9 @@ TEST(Progress, MovesOnlyOnATerminal) {
 TEST(Printable, NothingSteersTheTerminal) {
   EXPECT_EQ(Printable("a\tb\n\u00e4\u4e2d\U0001F600"), "a\tb\n\u00e4\u4e2d\U0001F600");
   EXPECT_EQ(Printable("\x1b[2J\r\x7f"), "\\u{1b}[2J\\u{d}\\u{7f}");
-  EXPECT_EQ(Printable("\u009b" "1m\u202e\u2066"), "\\u{9b}1m\\u{202e}\\u{2066}");
+  EXPECT_EQ(Printable("\u009b"
+                      "1m\u202e\u2066"),
+            "\\u{9b}1m\\u{202e}\\u{2066}");
   EXPECT_EQ(Printable("\x9b\xff\xe2\x80"), "\\u{9b}\\u{ff}\\u{e2}\\u{80}");
 }
 

@@ -100,8 +100,9 @@ Result<std::unique_ptr<container::PayloadCodec>> OpenDevice(std::string_view dev
     if (!opened) return WithContext(opened.error(), "--device cuda (--device cpu works anywhere)");
     return opened;
 #else
-    return Fail(ErrorCode::kUnavailable,
-                "this build of szc has no CUDA codecs: use --device cpu, or build where there is nvcc");
+    return Fail(
+        ErrorCode::kUnavailable,
+        "this build of szc has no CUDA codecs: use --device cpu, or build where there is nvcc");
 #endif
   }
   return Fail(ErrorCode::kInvalidArgument,

@@ -36,7 +36,8 @@ const Table& KindTable() {
 #include "csl/diag/diag.def"
 #undef DIAG
     size_t i = 0;
-#define DIAG(kind, severity, message, remedy) t.infos.push_back({t.names[i++], Severity::k##severity, message, remedy});
+#define DIAG(kind, severity, message, remedy) \
+  t.infos.push_back({t.names[i++], Severity::k##severity, message, remedy});
 #include "csl/diag/diag.def"
 #undef DIAG
     return t;
@@ -51,15 +52,23 @@ size_t DiagKindCount() { return KindTable().infos.size(); }
 
 DiagSink& DiagSink::ReportArgs(DiagKind kind, Span span, fmt::format_args args) {
   const DiagInfo& info = InfoOf(kind);
-  const Severity severity = warnings_as_errors_ && info.severity == Severity::kWarning ? Severity::kError : info.severity;
-  Diagnostic diagnostic{kind, severity, span, fmt::vformat(info.message, args), fmt::vformat(info.remedy, args), contexts_};
+  const Severity severity =
+      warnings_as_errors_ && info.severity == Severity::kWarning ? Severity::kError : info.severity;
+  Diagnostic diagnostic{
+      kind,     severity, span, fmt::vformat(info.message, args), fmt::vformat(info.remedy, args),
+      contexts_};
   last_was_kept_ = seen_.emplace(span.begin, span.end, kind, diagnostic.message).second;
   if (!last_was_kept_) return *this;
   if (max_errors_ != 0 && error_count_ >= max_errors_) {
     last_was_kept_ = false;
     if (error_count_ == max_errors_) {
       const DiagInfo& stop = InfoOf(DiagKind::kTooManyErrors);
-      diagnostics_.push_back({DiagKind::kTooManyErrors, stop.severity, {}, fmt::format(fmt::runtime(stop.message), max_errors_), std::string(stop.remedy), {}});
+      diagnostics_.push_back({DiagKind::kTooManyErrors,
+                              stop.severity,
+                              {},
+                              fmt::format(fmt::runtime(stop.message), max_errors_),
+                              std::string(stop.remedy),
+                              {}});
       ++error_count_;
     }
     return *this;
@@ -73,7 +82,8 @@ DiagSink& DiagSink::Note(Span span, std::string text) {
   if (!last_was_kept_) return *this;
   // Notes about the cause come before the context ("in the code of PE …").
   auto& notes = diagnostics_.back().notes;
-  notes.insert(notes.end() - static_cast<std::ptrdiff_t>(contexts_.size()), {span, std::move(text), false});
+  notes.insert(notes.end() - static_cast<std::ptrdiff_t>(contexts_.size()),
+               {span, std::move(text), false});
   return *this;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects the messages of a compilation. Many may be reported in one run; rendering is apart (render.h).
+// Collects the messages of a compilation. Many may be reported in one run; rendering is apart
+// (render.h).
 #pragma once
 
 #include <fmt/core.h>
@@ -24,7 +25,7 @@ enum class DiagKind : uint16_t {
 };
 
 struct DiagInfo {
-  std::string_view name;     // "unknown-name"
+  std::string_view name;  // "unknown-name"
   Severity severity;
   std::string_view message;  // fmt format
   std::string_view remedy;   // fmt format, may be empty
@@ -49,8 +50,9 @@ struct Diagnostic {
 
 class DiagSink {
  public:
-  // Reports one message; the arguments fill the formats of the table. The same message at the same place is
-  // kept once (a generic function is analysed many times). Returns the sink for `.Note(...)`, which adds to this message.
+  // Reports one message; the arguments fill the formats of the table. The same message at the same
+  // place is kept once (a generic function is analysed many times). Returns the sink for
+  // `.Note(...)`, which adds to this message.
   template <typename... Args>
   DiagSink& Report(DiagKind kind, Span span, const Args&... args) {
     return ReportArgs(kind, span, fmt::make_format_args(args...));
@@ -62,7 +64,9 @@ class DiagSink {
   // While a Context lives, every message gets its note: which import, which PE class.
   class Context {
    public:
-    Context(DiagSink& sink, Span span, std::string text) : sink_(sink) { sink_.contexts_.push_back({span, std::move(text), true}); }
+    Context(DiagSink& sink, Span span, std::string text) : sink_(sink) {
+      sink_.contexts_.push_back({span, std::move(text), true});
+    }
     ~Context() { sink_.contexts_.pop_back(); }
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;

@@ -51,13 +51,16 @@ TEST_F(DiagTest, ARepetitionIsKeptOnce) {
 TEST_F(DiagTest, JsonEscapes) {
   sink.Report(DiagKind::kInvalidNumber, At(4, 5), "\"\\\x01\xff");
   EXPECT_EQ(RenderJson(sources, sink),
-            "[\n{\"file\":\"a.csl\",\"line\":1,\"column\":5,\"length\":1,\"severity\":\"error\",\"kind\":\"invalid-number\","
-            "\"message\":\"'\\\"\\\\\\u0001\\u00ff' is not a number\",\"remedy\":\"\",\"notes\":[]}\n]\n");
+            "[\n{\"file\":\"a.csl\",\"line\":1,\"column\":5,\"length\":1,\"severity\":\"error\","
+            "\"kind\":\"invalid-number\","
+            "\"message\":\"'\\\"\\\\\\u0001\\u00ff' is not a "
+            "number\",\"remedy\":\"\",\"notes\":[]}\n]\n");
 }
 
 TEST_F(DiagTest, LongLinesAreCutAroundTheCaret) {
   SourceMap map;
-  uint32_t start = map.File(map.Add("long", std::string(1000, 'a') + "!" + std::string(1000, 'b')).value()).base;
+  uint32_t start =
+      map.File(map.Add("long", std::string(1000, 'a') + "!" + std::string(1000, 'b')).value()).base;
   DiagSink s;
   s.Report(DiagKind::kDuplicateElse, Span{start + 1000, start + 1001});
   std::string text = RenderText(map, s.all()[0]);
@@ -68,7 +71,8 @@ TEST_F(DiagTest, LongLinesAreCutAroundTheCaret) {
 
 TEST(DiagTable, NamesAreUnique) {
   std::set<std::string_view> names;
-  for (size_t i = 0; i < DiagKindCount(); ++i) EXPECT_TRUE(names.insert(InfoOf(static_cast<DiagKind>(i)).name).second);
+  for (size_t i = 0; i < DiagKindCount(); ++i)
+    EXPECT_TRUE(names.insert(InfoOf(static_cast<DiagKind>(i)).name).second);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a function on a thread with a stack of 64 MiB: the evaluator recurses with the depth of the program.
+// Runs a function on a thread with a stack of 64 MiB: the evaluator recurses with the depth of the
+// program.
 #pragma once
 
 #include <functional>

@@ -13,7 +13,8 @@ namespace {
 TEST(DiagCoverage, EveryKindHasAGoldenTest) {
   std::string all;
   for (const char* folder : {"parse", "layout", "check"}) {
-    for (const std::string& path : testing::GoldenFilesIn(std::string(SZARENA_SOURCE_DIR "/src/csl/testdata/") + folder)) {
+    for (const std::string& path :
+         testing::GoldenFilesIn(std::string(SZARENA_SOURCE_DIR "/src/csl/testdata/") + folder)) {
       all += testing::ReadGolden(path).expected;
     }
   }

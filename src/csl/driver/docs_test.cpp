@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference names every builtin and every flag, and what it says about operands and architectures is what the compiler does.
+// The reference names every builtin and every flag, and what it says about operands and
+// architectures is what the compiler does.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -27,8 +28,10 @@ std::string Read(const std::string& name) {
 std::vector<std::string> Cells(const std::string& line) {
   std::vector<std::string> cells;
   if (!line.starts_with("| ")) return cells;
-  for (size_t begin = 1, end = line.find('|', 1); end != std::string::npos; begin = end + 1, end = line.find('|', begin)) {
-    const size_t first = line.find_first_not_of(' ', begin), last = line.find_last_not_of(' ', end - 1);
+  for (size_t begin = 1, end = line.find('|', 1); end != std::string::npos;
+       begin = end + 1, end = line.find('|', begin)) {
+    const size_t first = line.find_first_not_of(' ', begin),
+                 last = line.find_last_not_of(' ', end - 1);
     cells.push_back(first >= end ? "" : line.substr(first, last - first + 1));
   }
   return cells;
@@ -73,12 +76,17 @@ uint8_t ContextsIn(const std::string& where) {
   if (where.starts_with("any") || where.starts_with("libraries only")) return kAnywhere;
   uint8_t bits = 0;
   for (const char c : where.substr(0, where.find(','))) {
-    bits |= c == 'L' ? kInLayout : c == 'C' ? kInComptime : c == 'G' ? kInGlobal : c == 'R' ? kInRuntime : 0;
+    bits |= c == 'L'   ? kInLayout
+            : c == 'C' ? kInComptime
+            : c == 'G' ? kInGlobal
+            : c == 'R' ? kInRuntime
+                       : 0;
   }
   return bits;
 }
 
-// A row may name several builtins and their places in the same order: "`@random16()`, `@set_active_prng(id)` | R; C R".
+// A row may name several builtins and their places in the same order: "`@random16()`,
+// `@set_active_prng(id)` | R; C R".
 TEST(Docs, PlacesAndArchitecturesAreTheCompilers) {
   BuiltinTable table;
   AddLayoutBuiltins(table);
@@ -91,31 +99,40 @@ TEST(Docs, PlacesAndArchitecturesAreTheCompilers) {
     if (cells.empty()) inside = inside && line.starts_with("|");
     if (!inside || cells.size() < 3 || cells[0] == "builtin") continue;
     std::vector<std::string> names, places;
-    for (size_t at = cells[0].find("`@"); at != std::string::npos; at = cells[0].find("`@", at + 1)) {
-      const size_t end = cells[0].find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789", at + 2);
+    for (size_t at = cells[0].find("`@"); at != std::string::npos;
+         at = cells[0].find("`@", at + 1)) {
+      const size_t end =
+          cells[0].find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789", at + 2);
       names.push_back(cells[0].substr(at + 2, end - at - 2));
     }
     std::istringstream wheres(cells[1]);
     for (std::string part; std::getline(wheres, part, ';');) places.push_back(part);
     for (size_t i = 0; i < names.size(); ++i) {
       const BuiltinEntry* entry = table.Find(names[i]);
-      ASSERT_NE(entry, nullptr) << "builtins.md describes @" << names[i] << ", which cslc does not have";
+      ASSERT_NE(entry, nullptr) << "builtins.md describes @" << names[i]
+                                << ", which cslc does not have";
       const std::string& place = places[std::min(i, places.size() - 1)];
-      EXPECT_EQ(entry->contexts, ContextsIn(place)) << "@" << names[i] << " where '" << place << "'";
+      EXPECT_EQ(entry->contexts, ContextsIn(place))
+          << "@" << names[i] << " where '" << place << "'";
       EXPECT_EQ(entry->wse3_only, place.find("WSE-3") != std::string::npos) << "@" << names[i];
       seen.insert(names[i]);
     }
   }
   for (const std::string_view name : table.Names()) {
     bool is_operation = name == "map";
-    for (int i = 0; i < static_cast<int>(bytecode::DsdOp::kCount); ++i) is_operation |= name == bytecode::FactsOf(static_cast<bytecode::DsdOp>(i)).name;
-    EXPECT_TRUE(is_operation || seen.contains(std::string(name))) << "builtins.md does not say where @" << name << " may stand";
+    for (int i = 0; i < static_cast<int>(bytecode::DsdOp::kCount); ++i)
+      is_operation |= name == bytecode::FactsOf(static_cast<bytecode::DsdOp>(i)).name;
+    EXPECT_TRUE(is_operation || seen.contains(std::string(name)))
+        << "builtins.md does not say where @" << name << " may stand";
   }
 }
 
 // An operand of an element letter of dsd_op.def: a vector, a pointer or a value.
 std::string OperandText(char form, char letter) {
-  const std::string type = letter == 'w' ? "i16" : letter == 'l' ? "u32" : letter == 'h' ? "f16" : "f32";
+  const std::string type = letter == 'w'   ? "i16"
+                           : letter == 'l' ? "u32"
+                           : letter == 'h' ? "f16"
+                                           : "f32";
   return form == 'D' ? type + "_dsd" : form == 'P' ? "&" + type + "_value" : "@as(" + type + ", 1)";
 }
 
@@ -123,23 +140,29 @@ TEST(Docs, OperandFormsAreTheCompilers) {
   const std::map<std::string, Forms> documented = DocumentedForms();
   std::string code;
   for (const char* type : {"i16", "u32", "f16", "f32"}) {
-    code += fmt::format("var {0}_array = @zeros([4]{0});\nvar {0}_value: {0} = 0;\nconst {0}_dsd = @get_dsd(mem1d_dsd, .{{ .base_address = &{0}_array, .extent = 4 }});\n", type);
+    code += fmt::format(
+        "var {0}_array = @zeros([4]{0});\nvar {0}_value: {0} = 0;\nconst {0}_dsd = "
+        "@get_dsd(mem1d_dsd, .{{ .base_address = &{0}_array, .extent = 4 }});\n",
+        type);
   }
   code += "task main() void {\n";
-  std::map<int, std::pair<std::string, std::string>> lines;  // line of the code to operation and form
+  std::map<int, std::pair<std::string, std::string>>
+      lines;  // line of the code to operation and form
   int line = 14;
   for (int i = 0; i < static_cast<int>(bytecode::DsdOp::kCount); ++i) {
     const bytecode::DsdOpFacts& facts = bytecode::FactsOf(static_cast<bytecode::DsdOp>(i));
     if (facts.dest == '-') continue;
     const std::string letters = facts.dest + std::string(facts.sources);
-    ASSERT_TRUE(documented.contains(std::string(facts.name))) << "builtins.md has no forms of @" << facts.name;
+    ASSERT_TRUE(documented.contains(std::string(facts.name)))
+        << "builtins.md has no forms of @" << facts.name;
     int count = 1;
     for (size_t k = 0; k < letters.size(); ++k) count *= 3;
     for (int choice = 0; choice < count; ++choice) {
       std::string form, args;
       for (int k = 0, rest = choice; k < static_cast<int>(letters.size()); ++k, rest /= 3) {
         form += "DPv"[rest % 3];
-        args += (args.empty() ? "" : ", ") + OperandText(form.back(), letters[static_cast<size_t>(k)]);
+        args +=
+            (args.empty() ? "" : ", ") + OperandText(form.back(), letters[static_cast<size_t>(k)]);
       }
       code += fmt::format("  @{}({});\n", facts.name, args);
       lines[line++] = {std::string(facts.name), form};
@@ -149,17 +172,22 @@ TEST(Docs, OperandFormsAreTheCompilers) {
   for (const char* arch : {"wse2", "wse3"}) {
     testing::GoldenFile program;
     program.args = {"--arch=" + std::string(arch), "--max-errors=0", "--pedantic"};
-    program.inputs = {{"layout.csl", "layout { @set_rectangle(1, 1); @set_tile_code(0, 0, \"pe.csl\"); }\n"}, {"pe.csl", code}};
+    program.inputs = {
+        {"layout.csl", "layout { @set_rectangle(1, 1); @set_tile_code(0, 0, \"pe.csl\"); }\n"},
+        {"pe.csl", code}};
     std::map<int, std::string> said;
     std::istringstream messages(testing::RunGolden(program).output);
     for (std::string text; std::getline(messages, text);) {
       if (!text.starts_with("pe.csl:")) continue;
-      said[std::stoi(text.substr(7))] = text.find(": error:") != std::string::npos ? "error" : "warning";
+      said[std::stoi(text.substr(7))] =
+          text.find(": error:") != std::string::npos ? "error" : "warning";
     }
     for (const auto& [at, call] : lines) {
       const auto& [name, form] = call;
       const Forms& forms = documented.at(name);
-      const std::string expected = forms.taken.contains(form) ? "" : forms.warned.contains(form) ? "warning" : "error";
+      const std::string expected = forms.taken.contains(form)    ? ""
+                                   : forms.warned.contains(form) ? "warning"
+                                                                 : "error";
       EXPECT_EQ(said[at], expected) << arch << ": @" << name << " with " << form;
     }
   }
@@ -172,7 +200,9 @@ TEST(Docs, EveryBuiltinIsInTheReference) {
   ASSERT_GT(table.Names().size(), 100u);
   for (std::string_view name : table.Names()) {
     size_t at = text.find("@" + std::string(name));
-    while (at != std::string::npos && (std::isalnum(static_cast<unsigned char>(text[at + name.size() + 1])) || text[at + name.size() + 1] == '_')) {
+    while (at != std::string::npos &&
+           (std::isalnum(static_cast<unsigned char>(text[at + name.size() + 1])) ||
+            text[at + name.size() + 1] == '_')) {
       at = text.find("@" + std::string(name), at + 1);
     }
     EXPECT_NE(at, std::string::npos) << "docs/csl/builtins.md does not describe @" << name;
@@ -184,7 +214,8 @@ TEST(Docs, EveryFlagIsInTheReference) {
   for (size_t at = help.find("\n  -"); at != std::string::npos; at = help.find("\n  -", at + 1)) {
     std::string flag = help.substr(at + 3, help.find_first_of(" =", at + 3) - at - 3);
     if (flag == "--help" || flag == "--version") continue;
-    EXPECT_NE(text.find("`" + flag), std::string::npos) << "docs/csl/cslc.md does not describe " << flag;
+    EXPECT_NE(text.find("`" + flag), std::string::npos)
+        << "docs/csl/cslc.md does not describe " << flag;
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "csl/driver/driver.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "bytecode/disasm.h"
 #include "bytecode/verify.h"
@@ -38,7 +38,8 @@ Outcome CompileHere(const Options& options, const std::vector<std::string>& impo
   std::vector<std::string> dirs = options.import_paths;
   dirs.insert(dirs.end(), import_dirs.begin(), import_dirs.end());
   Files files(sources, names, diags, std::move(dirs), options.only_below);
-  for (const std::string& warning : options.warnings) diags.Report(DiagKind::kFlagIgnored, Span{}, warning);
+  for (const std::string& warning : options.warnings)
+    diags.Report(DiagKind::kFlagIgnored, Span{}, warning);
   const Ast* ast = files.Load(options.input, {}, {});
   using Emit = Options::Emit;
   if (ast != nullptr && options.emit == Emit::kAst) outcome.printed = Dump(*ast, names);
@@ -50,21 +51,31 @@ Outcome CompileHere(const Options& options, const std::vector<std::string>& impo
     session.pedantic = options.pedantic;
     session.limits.call_depth = options.comptime_depth;
     for (const auto& [name, address] : options.section_addresses) {
-      session.section_starts[SectionKey(name)] = static_cast<uint32_t>(std::clamp<int64_t>(address, 0, UINT16_MAX));
+      session.section_starts[SectionKey(name)] =
+          static_cast<uint32_t>(std::clamp<int64_t>(address, 0, UINT16_MAX));
     }
     AddLayoutBuiltins(session.builtins);
-    CompileRequest request{ast, sources.File(ast->source()).path, options.params, options.colors, options.memcpy, options.channels,
-                           options.west_buffer, options.east_buffer};
+    CompileRequest request{ast,
+                           sources.File(ast->source()).path,
+                           options.params,
+                           options.colors,
+                           options.memcpy,
+                           options.channels,
+                           options.west_buffer,
+                           options.east_buffer};
     outcome.program = CompileProgram(session, request);
     for (const auto& [span, text] : session.printed) {
-      if (auto at = sources.Locate(span.begin)) outcome.printed += fmt::format("{}:{}: {}\n", at->file->path, at->line, text);
+      if (auto at = sources.Locate(span.begin))
+        outcome.printed += fmt::format("{}:{}: {}\n", at->file->path, at->line, text);
     }
     if (diags.HasErrors()) outcome.program.reset();
   }
   if (outcome.program) {
     if (auto valid = bytecode::Verify(*outcome.program); !valid) {
       outcome.program.reset();
-      outcome.messages = fmt::format("internal error: the compiled program is not well formed: {}\n", valid.error().ToString());
+      outcome.messages =
+          fmt::format("internal error: the compiled program is not well formed: {}\n",
+                      valid.error().ToString());
       outcome.exit = ExitCode::kInternal;
       return outcome;
     }

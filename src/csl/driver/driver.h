@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of the compiler, from options to files. The process (arguments, streams, environment) stays with the caller.
+// One run of the compiler, from options to files. The process (arguments, streams, environment)
+// stays with the caller.
 #pragma once
 
 #include <optional>
@@ -16,7 +17,7 @@ struct Outcome {
   ExitCode exit = ExitCode::kDone;
   std::optional<bytecode::Program> program;  // where the compilation had no errors
   std::string messages;                      // diagnostics, rendered; empty without any
-  std::string printed;                       // what --emit=ast|source|bytecode and --out-routes ask for
+  std::string printed;  // what --emit=ast|source|bytecode and --out-routes ask for
 };
 
 // Compiles `options.input`. `import_dirs` is CSL_IMPORT_PATH. Writes no files.

@@ -8,7 +8,8 @@
 //   …
 //   //--- expect                     what cslc prints
 //
-// The name starts with "fail_" if and only if an error is expected. SZARENA_UPDATE_GOLDEN=1 in the environment rewrites the expected part.
+// The name starts with "fail_" if and only if an error is expected. SZARENA_UPDATE_GOLDEN=1 in the
+// environment rewrites the expected part.
 #pragma once
 
 #include <string>

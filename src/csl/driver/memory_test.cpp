@@ -17,7 +17,8 @@ TEST(Memory, LocalZerosTakeOneStackFrameAndNoConstant) {
       << "layout { @set_rectangle(1, 1); @set_tile_code(0, 0, \"pe.csl\"); }\n";
   std::ofstream(dir / "pe.csl")
       << "export var y: f32 = 0.0;\nvar at: u16 = 3;\n"
-         "task main() void {\n  var zeros = @zeros([100]f32);\n  zeros[at] = 1.0;\n  y = zeros[at];\n"
+         "task main() void {\n  var zeros = @zeros([100]f32);\n  zeros[at] = 1.0;\n  y = "
+         "zeros[at];\n"
          "}\ncomptime { @bind_local_task(main, @get_local_task_id(8)); }\n";
   Options options;
   options.input = (dir / "layout.csl").string();

@@ -20,9 +20,29 @@ std::string Bad(std::vector<std::string> args) {
 }
 
 TEST(Options, EveryFlagInBothForms) {
-  Options o = Good({"--arch", "wse3", "./layout.csl", "--fabric-dims=11,5", "--fabric-offsets", "4,1", "--params=M:4,N:-6", "--params=K:0x10", "--colors=c:3",
-                    "-o=out_code", "--memcpy", "--channels", "1", "--width-west-buf=2", "--width-east-buf=3", "--import-path", "a", "--import-path=b",
-                    "--fp16-format=cb16", "--max-inlined-iterations=9", "--link-section-start-address-bytes=.text:1000", "--verbose", "--json"});
+  Options o = Good({"--arch",
+                    "wse3",
+                    "./layout.csl",
+                    "--fabric-dims=11,5",
+                    "--fabric-offsets",
+                    "4,1",
+                    "--params=M:4,N:-6",
+                    "--params=K:0x10",
+                    "--colors=c:3",
+                    "-o=out_code",
+                    "--memcpy",
+                    "--channels",
+                    "1",
+                    "--width-west-buf=2",
+                    "--width-east-buf=3",
+                    "--import-path",
+                    "a",
+                    "--import-path=b",
+                    "--fp16-format=cb16",
+                    "--max-inlined-iterations=9",
+                    "--link-section-start-address-bytes=.text:1000",
+                    "--verbose",
+                    "--json"});
   EXPECT_EQ(o.input, "./layout.csl");
   EXPECT_EQ(o.output, "out_code");
   EXPECT_EQ(o.arch, bytecode::Arch::kWse3);
@@ -30,7 +50,8 @@ TEST(Options, EveryFlagInBothForms) {
   EXPECT_EQ(o.fabric_height, 5);
   EXPECT_EQ(o.offset_x, 4);
   EXPECT_EQ(o.offset_y, 1);
-  EXPECT_EQ(o.params, (std::vector<std::pair<std::string, int64_t>>{{"M", 4}, {"N", -6}, {"K", 16}}));
+  EXPECT_EQ(o.params,
+            (std::vector<std::pair<std::string, int64_t>>{{"M", 4}, {"N", -6}, {"K", 16}}));
   EXPECT_EQ(o.colors, (std::vector<std::pair<std::string, int64_t>>{{"c", 3}}));
   EXPECT_TRUE(o.memcpy && o.verbose && o.json);
   EXPECT_EQ(o.channels, 1);
@@ -44,21 +65,25 @@ TEST(Options, EveryFlagInBothForms) {
 }
 
 TEST(Options, FlagsWithoutMeaning) {
-  EXPECT_EQ(Good({"a.csl", "--dump-dsr-alloc-graph"}).warnings.size(), 1u);  // asks for something that is not made: said
-  Options o = Good({"--max-parallelism", "4", "-g0", "a.csl"});               // changes how, not what: silent
+  EXPECT_EQ(Good({"a.csl", "--dump-dsr-alloc-graph"}).warnings.size(),
+            1u);  // asks for something that is not made: said
+  Options o = Good({"--max-parallelism", "4", "-g0", "a.csl"});  // changes how, not what: silent
   EXPECT_EQ(o.input, "a.csl");
   EXPECT_TRUE(o.warnings.empty());
   EXPECT_NE(Bad({"a.csl", "--max-parallelism=many"}).find("integer"), std::string::npos);
 }
 
 TEST(Options, UnknownFlagsAreErrorsWithASuggestion) {
-  EXPECT_NE(Bad({"a.csl", "--unheard-of=1"}).find("unknown flag '--unheard-of'"), std::string::npos);
+  EXPECT_NE(Bad({"a.csl", "--unheard-of=1"}).find("unknown flag '--unheard-of'"),
+            std::string::npos);
   EXPECT_NE(Bad({"a.csl", "--memcpi"}).find("did you mean '--memcpy'"), std::string::npos);
-  EXPECT_NE(Bad({"a.csl", "--fabric-dim=8,3"}).find("did you mean '--fabric-dims'"), std::string::npos);
+  EXPECT_NE(Bad({"a.csl", "--fabric-dim=8,3"}).find("did you mean '--fabric-dims'"),
+            std::string::npos);
 }
 
 TEST(Options, OutputFlags) {
-  Options o = Good({"a.csl", "--output-json", "--out-routes", "--warnings-as-errors", "--comptime-func-depth-limit=7"});
+  Options o = Good({"a.csl", "--output-json", "--out-routes", "--warnings-as-errors",
+                    "--comptime-func-depth-limit=7"});
   EXPECT_EQ(o.input, "a.csl");  // the path stands behind '=' only
   EXPECT_TRUE(o.output_json && o.out_routes && o.warnings_as_errors);
   EXPECT_EQ(o.output_json_path, "");

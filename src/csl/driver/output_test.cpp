@@ -47,14 +47,16 @@ TEST(Output, SymbolsOfTheHostInterface) {
 }
 
 TEST(Output, DirectoryHoldsImageAndTables) {
-  auto dir = std::filesystem::temp_directory_path() / ("csl_output_test_" + std::to_string(::getpid()));
+  auto dir =
+      std::filesystem::temp_directory_path() / ("csl_output_test_" + std::to_string(::getpid()));
   auto written = WriteOutput(Small(), (dir / "deep").string());
   ASSERT_TRUE(written) << written.error().ToString();
   auto loaded = bytecode::LoadImage((dir / "deep/program.szcsl").string());
   ASSERT_TRUE(loaded) << loaded.error().ToString();
   EXPECT_EQ(loaded->exports.size(), 2u);
   EXPECT_TRUE(std::filesystem::exists(dir / "deep/out.json"));
-  EXPECT_FALSE(WriteOutput(Small(), (dir / "deep/out.json").string())) << "a file stands where the directory should be";
+  EXPECT_FALSE(WriteOutput(Small(), (dir / "deep/out.json").string()))
+      << "a file stands where the directory should be";
   std::filesystem::remove_all(dir);
 }
 

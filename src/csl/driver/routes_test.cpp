@@ -66,9 +66,12 @@ TEST(Flags, WarningsAsErrors) {
 
 TEST(ReservedQueues, ADsdSharesInputQueue0OnWse2Only) {
   const std::string pe =
-      "var a = @zeros([4]f32);\nconst A = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{4} -> a[i] });\n"
-      "const in = @get_dsd(fabin_dsd, .{ .extent = 4, .fabric_color = @get_color(3), .input_queue = @get_input_queue(0) });\n"
-      "task main() void { @fmovs(A, in); }\ncomptime { @bind_local_task(main, @get_local_task_id(8)); }\n";
+      "var a = @zeros([4]f32);\nconst A = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{4} -> a[i] "
+      "});\n"
+      "const in = @get_dsd(fabin_dsd, .{ .extent = 4, .fabric_color = @get_color(3), .input_queue "
+      "= @get_input_queue(0) });\n"
+      "task main() void { @fmovs(A, in); }\ncomptime { @bind_local_task(main, "
+      "@get_local_task_id(8)); }\n";
   EXPECT_FALSE(RunWith({"--memcpy"}, kLayout, pe).failed);
   const GoldenRun wse3 = RunWith({"--memcpy", "--arch=wse3"}, kLayout, pe);
   EXPECT_TRUE(wse3.failed);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a code class: globals from the bottom, then the stack; the report of what takes how much.
+// Memory of a code class: globals from the bottom, then the stack; the report of what takes how
+// much.
 #include "csl/emit/class_builder.h"
 
 #include <fmt/format.h>
@@ -23,14 +24,16 @@ std::optional<uint16_t> ClassBuilder::Allocate(const std::string& name, const st
                                                bool in_descriptor_space) {
   uint32_t& next = in_descriptor_space ? next_descriptor_ : next_;
   const uint32_t limit = in_descriptor_space ? bytecode::kRegisterBase : bytecode::kSramBytes;
-  // Vectors begin in the first of the 8 memory banks. (A public program also negates a few elements behind a short array and back:
-  // harmless where the padding is.)
+  // Vectors begin in the first of the 8 memory banks. (A public program also negates a few elements
+  // behind a short array and back: harmless where the padding is.)
   constexpr uint32_t kBankRow = 16;
-  if (!in_descriptor_space && what.starts_with("[") && bytes >= 8) align = std::max(align, kBankRow);
+  if (!in_descriptor_space && what.starts_with("[") && bytes >= 8)
+    align = std::max(align, kBankRow);
   uint32_t address = AlignUp(next, std::max<uint32_t>(align, 1));
   if (!in_descriptor_space) {
     for (const auto& [start, end] : sections_) {  // sorted: one pass steps over all in the way
-      if (address < end && address + bytes > start) address = AlignUp(end, std::max<uint32_t>(align, 1));
+      if (address < end && address + bytes > start)
+        address = AlignUp(end, std::max<uint32_t>(align, 1));
     }
   }
   if (address > limit || bytes > limit - address) {

@@ -21,13 +21,13 @@ class ClassBuilder {
 
   // An address for `bytes` bytes in SRAM, or in descriptor space; nothing where the space is full.
   // `name` and `what` go to the memory report.
-  std::optional<uint16_t> Allocate(const std::string& name, const std::string& what,
-                                   uint32_t bytes, uint32_t align, bool in_descriptor_space);
+  std::optional<uint16_t> Allocate(const std::string& name, const std::string& what, uint32_t bytes,
+                                   uint32_t align, bool in_descriptor_space);
 
-  // Memory that starts at `section_start` and belongs to a linker section; `next` is what is free in it.
+  // Memory that starts at `section_start` and belongs to a linker section; `next` is what is free
+  // in it.
   std::optional<uint16_t> AllocateInSection(const std::string& name, const std::string& what,
-                                            uint32_t bytes, uint32_t align,
-                                            uint32_t section_start);
+                                            uint32_t bytes, uint32_t align, uint32_t section_start);
 
   // "A (4096 bytes), B (…)": for the message about a full memory.
   std::string LargestItems() const;

@@ -17,7 +17,9 @@ using bytecode::TaskKind;
 
 ClassState& State(BuiltinCall& call) { return ClassState::Of(call.eval.unit()); }
 Operand Void(BuiltinCall& call) { return Operand::Of(MakeVoid(call.eval.types().void_type())); }
-bool InLibrary(BuiltinCall& call) { return call.eval.session().files.IsLibrary(call.eval.ast().source()); }
+bool InLibrary(BuiltinCall& call) {
+  return call.eval.session().files.IsLibrary(call.eval.ast().source());
+}
 
 // False after a diagnostic: a colour of the memcpy library in code of the program.
 bool OwnColor(BuiltinCall& call, int color, Span span) {
@@ -33,8 +35,10 @@ FnTemplate* FunctionArg(BuiltinCall& call, size_t index, bool want_task) {
   if (!value) return nullptr;
   FnTemplate* fn = value->as_fn();
   if (fn == nullptr || fn->node->is_task != want_task) {
-    call.eval.Report(want_task ? DiagKind::kNotATask : DiagKind::kNotAFunction, span, call.entry.name,
-                     fn != nullptr ? call.eval.TextOf(fn->name) : std::string_view(call.eval.NameOf(value->type)));
+    call.eval.Report(want_task ? DiagKind::kNotATask : DiagKind::kNotAFunction, span,
+                     call.entry.name,
+                     fn != nullptr ? call.eval.TextOf(fn->name)
+                                   : std::string_view(call.eval.NameOf(value->type)));
     return nullptr;
   }
   if (!call.eval.ResolveSignature(*fn)) return nullptr;
@@ -42,7 +46,8 @@ FnTemplate* FunctionArg(BuiltinCall& call, size_t index, bool want_task) {
 }
 
 // An argument of a handle type as its number, or nothing after a diagnostic.
-std::optional<int> HandleArg(BuiltinCall& call, size_t index, std::initializer_list<HandleKind> kinds, HandleKind* found = nullptr) {
+std::optional<int> HandleArg(BuiltinCall& call, size_t index,
+                             std::initializer_list<HandleKind> kinds, HandleKind* found = nullptr) {
   Span span = call.eval.SpanOf(call.args[index]);
   auto value = call.eval.EvalComptime(call.args[index]);
   if (!value) return std::nullopt;
@@ -50,11 +55,13 @@ std::optional<int> HandleArg(BuiltinCall& call, size_t index, std::initializer_l
   std::string expected;
   for (HandleKind kind : kinds) {
     expected += (expected.empty() ? "" : " or ") + std::string(HandleKindName(kind));
-    if (info.kind != TypeKind::kHandle || info.handle != kind || value->as_int() == nullptr) continue;
+    if (info.kind != TypeKind::kHandle || info.handle != kind || value->as_int() == nullptr)
+      continue;
     if (found != nullptr) *found = kind;
     return static_cast<int>(*value->as_int());
   }
-  call.eval.Report(DiagKind::kWrongHandle, span, call.entry.name, expected, call.eval.NameOf(value->type));
+  call.eval.Report(DiagKind::kWrongHandle, span, call.entry.name, expected,
+                   call.eval.NameOf(value->type));
   return std::nullopt;
 }
 
@@ -68,7 +75,9 @@ bool CheckPayload(BuiltinCall& call, const FnTemplate& fn, size_t min_params) {
     int64_t size = fits ? call.eval.types().SizeOf(param) : 0;
     fits = fits && (size == 2 || (size == 4 && count == 1));
   }
-  if (!fits) call.eval.Report(min_params > 0 ? DiagKind::kDataTaskParams : DiagKind::kControlTaskParams, fn.module->ast->NameSpanOf(fn.decl), call.eval.TextOf(fn.name));
+  if (!fits)
+    call.eval.Report(min_params > 0 ? DiagKind::kDataTaskParams : DiagKind::kControlTaskParams,
+                     fn.module->ast->NameSpanOf(fn.decl), call.eval.TextOf(fn.name));
   return fits;
 }
 
@@ -87,16 +96,19 @@ bool TakeId(BuiltinCall& call, TaskKind kind, int id, const FnTemplate& fn) {
   if (clash(table[index])) return false;
   const auto& other_table = kind == TaskKind::kControl ? state.shared_ids : state.control_ids;
   if (!own_table && id < 32 && clash(other_table[index])) return false;
-  table[index] = ClassState::BoundTask{std::string(call.eval.TextOf(fn.name)), call.entry.name, call.span};
+  table[index] =
+      ClassState::BoundTask{std::string(call.eval.TextOf(fn.name)), call.entry.name, call.span};
   return true;
 }
 
 Operand Bind(BuiltinCall& call, TaskKind kind, FnTemplate& fn, int id) {
   if (!InLibrary(call) && State(call).memcpy) {
-    bool reserved = (kind == TaskKind::kLocal && IsReservedLocalId(id)) || (kind == TaskKind::kControl && IsReservedControlId(id));
+    bool reserved = (kind == TaskKind::kLocal && IsReservedLocalId(id)) ||
+                    (kind == TaskKind::kControl && IsReservedControlId(id));
     if (reserved) return call.eval.Report(DiagKind::kReservedTaskId, call.span, id);
   }
-  if (kind == TaskKind::kLocal && id == bytecode::kTeardownTaskId) return call.eval.Report(DiagKind::kTeardownTaskId, call.span, id);
+  if (kind == TaskKind::kLocal && id == bytecode::kTeardownTaskId)
+    return call.eval.Report(DiagKind::kTeardownTaskId, call.span, id);
   if (!TakeId(call, kind, id, fn)) return Operand::Error();
   auto function = call.eval.FunctionIndex(fn, call.span);
   if (!function) return Operand::Error();
@@ -106,7 +118,8 @@ Operand Bind(BuiltinCall& call, TaskKind kind, FnTemplate& fn, int id) {
 
 bool CheckNoParams(BuiltinCall& call, const FnTemplate& fn) {
   if (call.eval.types()[fn.type].params.empty()) return true;
-  call.eval.Report(DiagKind::kLocalTaskParams, fn.module->ast->NameSpanOf(fn.decl), call.eval.TextOf(fn.name));
+  call.eval.Report(DiagKind::kLocalTaskParams, fn.module->ast->NameSpanOf(fn.decl),
+                   call.eval.TextOf(fn.name));
   return false;
 }
 
@@ -121,8 +134,10 @@ Operand BindDataTask(BuiltinCall& call) {
   FnTemplate* fn = FunctionArg(call, 0, true);
   auto id = HandleArg(call, 1, {HandleKind::kDataTaskId});
   if (fn == nullptr || !id || !CheckPayload(call, *fn, 1)) return Operand::Error();
-  if (!call.eval.session().IsWse3() && !OwnColor(call, *id, call.eval.SpanOf(call.args[1]))) return Operand::Error();
-  if (call.eval.session().IsWse3() && State(call).memcpy && !InLibrary(call) && IsReservedInputQueue(bytecode::Arch::kWse3, *id)) {
+  if (!call.eval.session().IsWse3() && !OwnColor(call, *id, call.eval.SpanOf(call.args[1])))
+    return Operand::Error();
+  if (call.eval.session().IsWse3() && State(call).memcpy && !InLibrary(call) &&
+      IsReservedInputQueue(bytecode::Arch::kWse3, *id)) {
     return call.eval.Report(DiagKind::kReservedQueue, call.eval.SpanOf(call.args[1]), "input", *id);
   }
   return Bind(call, TaskKind::kData, *fn, *id);
@@ -139,9 +154,13 @@ Operand BindControlTask(BuiltinCall& call) {
 Operand BindTask(BuiltinCall& call) {
   FnTemplate* fn = FunctionArg(call, 0, true);
   HandleKind kind{};
-  auto id = HandleArg(call, 1, {HandleKind::kColor, HandleKind::kDataTaskId, HandleKind::kLocalTaskId, HandleKind::kControlTaskId}, &kind);
+  auto id = HandleArg(call, 1,
+                      {HandleKind::kColor, HandleKind::kDataTaskId, HandleKind::kLocalTaskId,
+                       HandleKind::kControlTaskId},
+                      &kind);
   if (fn == nullptr || !id) return Operand::Error();
-  if (kind == HandleKind::kControlTaskId) return CheckPayload(call, *fn, 0) ? Bind(call, TaskKind::kControl, *fn, *id) : Operand::Error();
+  if (kind == HandleKind::kControlTaskId)
+    return CheckPayload(call, *fn, 0) ? Bind(call, TaskKind::kControl, *fn, *id) : Operand::Error();
   bool has_params = !call.eval.types()[fn->type].params.empty();
   if (has_params && !CheckPayload(call, *fn, 1)) return Operand::Error();
   return Bind(call, has_params ? TaskKind::kData : TaskKind::kLocal, *fn, *id);
@@ -154,13 +173,15 @@ Operand BindRotatingTasks(BuiltinCall& call) {
   auto config = call.eval.EvalComptime(call.args[3]);
   if (main == nullptr || alternate == nullptr || !id || !config) return Operand::Error();
   if (!CheckPayload(call, *main, 1) || !CheckPayload(call, *alternate, 1)) return Operand::Error();
-  StructReader reader(call.eval, *config, call.args[3], call.eval.SpanOf(call.args[3]), "the rotation");
+  StructReader reader(call.eval, *config, call.args[3], call.eval.SpanOf(call.args[3]),
+                      "the rotation");
   bytecode::RotatingTasks rotating;
   rotating.data_id = static_cast<uint8_t>(*id);
   rotating.limit = static_cast<uint16_t>(reader.Int("limit", 0, 0xffff, 0));
   rotating.init = static_cast<uint16_t>(reader.Int("init", 0, 0xffff, 0));
   reader.Finish();
-  if (call.eval.code_class().rotating.size() == 2) return call.eval.Report(DiagKind::kRotatingTasksTooMany, call.span);
+  if (call.eval.code_class().rotating.size() == 2)
+    return call.eval.Report(DiagKind::kRotatingTasksTooMany, call.span);
   auto function = call.eval.FunctionIndex(*alternate, call.span);
   if (!function) return Operand::Error();
   rotating.alternate = *function;
@@ -184,14 +205,17 @@ Operand InitializeQueue(BuiltinCall& call) {
     if (!config) return Operand::Error();
     StructReader reader(call.eval, *config, call.args[1], span, "the queue configuration");
     if (!reader.valid()) return Operand::Error();
-    if (init.output && !wse3 && !call.eval.types()[config->type].fields.empty()) return call.eval.Report(DiagKind::kQueueConfigWse2, call.span, *queue);
+    if (init.output && !wse3 && !call.eval.types()[config->type].fields.empty())
+      return call.eval.Report(DiagKind::kQueueConfigWse2, call.span, *queue);
     if (const Value* color = reader.Find("color")) {
       auto number = ReadColor(call.eval, *color, reader.SpanOf("color"));
       if (!number || !OwnColor(call, *number, reader.SpanOf("color"))) return Operand::Error();
       init.color = static_cast<uint8_t>(*number);
     }
     if (!wse3) {
-      if (const auto priority = reader.Has("priority") ? reader.Choice("priority", {"low", "medium", "high"}) : std::nullopt) {
+      if (const auto priority = reader.Has("priority")
+                                    ? reader.Choice("priority", {"low", "medium", "high"})
+                                    : std::nullopt) {
         init.priority = static_cast<bytecode::Priority>(*priority + 1);
       }
     } else if (!init.output && reader.Has("ctrl_table_id")) {
@@ -200,11 +224,14 @@ Operand InitializeQueue(BuiltinCall& call) {
     reader.Finish();
   }
   if (init.color == bytecode::kNoColor && (wse3 || !init.output)) {
-    return call.eval.Report(DiagKind::kQueueNeedsColor, call.span, init.output ? "output" : "input", *queue);
+    return call.eval.Report(DiagKind::kQueueNeedsColor, call.span, init.output ? "output" : "input",
+                            *queue);
   }
   if (!InLibrary(call) && State(call).memcpy &&
-      (init.output ? IsReservedOutputQueue(call.eval.session().target.arch, *queue) : IsReservedInputQueue(call.eval.session().target.arch, *queue))) {
-    return call.eval.Report(DiagKind::kReservedQueue, call.span, init.output ? "output" : "input", *queue);
+      (init.output ? IsReservedOutputQueue(call.eval.session().target.arch, *queue)
+                   : IsReservedInputQueue(call.eval.session().target.arch, *queue))) {
+    return call.eval.Report(DiagKind::kReservedQueue, call.span, init.output ? "output" : "input",
+                            *queue);
   }
   auto& queues = call.eval.code_class().queues;
   auto& spans = State(call).queue_spans;
@@ -220,13 +247,15 @@ Operand InitializeQueue(BuiltinCall& call) {
 }
 
 Operand SetLocalColorConfig(BuiltinCall& call) {
-  auto color_value = call.eval.EvalComptime(call.args[0], call.eval.types().Handle(HandleKind::kColor));
+  auto color_value =
+      call.eval.EvalComptime(call.args[0], call.eval.types().Handle(HandleKind::kColor));
   auto config = call.eval.EvalComptime(call.args[1]);
   if (!color_value || !config) return Operand::Error();
   auto color = ReadColor(call.eval, *color_value, call.eval.SpanOf(call.args[0]));
   if (!color) return Operand::Error();
   if (!OwnColor(call, *color, call.eval.SpanOf(call.args[0]))) return Operand::Error();
-  auto route = ReadColorConfig(call.eval, *color, *config, call.args[1], call.eval.SpanOf(call.args[1]));
+  auto route =
+      ReadColorConfig(call.eval, *color, *config, call.args[1], call.eval.SpanOf(call.args[1]));
   if (!route) return Operand::Error();
   ClassState& state = State(call);
   for (const ClassState::LocalRoute& other : state.local_routes) {
@@ -239,15 +268,18 @@ Operand SetLocalColorConfig(BuiltinCall& call) {
   return Void(call);
 }
 
-Operand AddHandler(BuiltinCall& call, std::vector<bytecode::HandlerBinding>& handlers, bytecode::HandlerBinding handler) {
+Operand AddHandler(BuiltinCall& call, std::vector<bytecode::HandlerBinding>& handlers,
+                   bytecode::HandlerBinding handler) {
   FnTemplate* fn = FunctionArg(call, 0, false);
   if (fn == nullptr) return Operand::Error();
   const TypeInfo& type = call.eval.types()[fn->type];
   if (!type.params.empty() || type.result != call.eval.types().void_type()) {
-    return call.eval.Report(DiagKind::kHandlerType, call.eval.SpanOf(call.args[0]), call.eval.TextOf(fn->name));
+    return call.eval.Report(DiagKind::kHandlerType, call.eval.SpanOf(call.args[0]),
+                            call.eval.TextOf(fn->name));
   }
   for (const auto& other : handlers) {
-    if (other.id == handler.id && other.output == handler.output) return call.eval.Report(DiagKind::kHandlerTwice, call.span, handler.id, call.entry.name);
+    if (other.id == handler.id && other.output == handler.output)
+      return call.eval.Report(DiagKind::kHandlerTwice, call.span, handler.id, call.entry.name);
   }
   auto function = call.eval.FunctionIndex(*fn, call.span);
   if (!function) return Operand::Error();
@@ -257,30 +289,36 @@ Operand AddHandler(BuiltinCall& call, std::vector<bytecode::HandlerBinding>& han
 }
 
 Operand SetTeardownHandler(BuiltinCall& call) {
-  auto color_value = call.eval.EvalComptime(call.args[1], call.eval.types().Handle(HandleKind::kColor));
+  auto color_value =
+      call.eval.EvalComptime(call.args[1], call.eval.types().Handle(HandleKind::kColor));
   if (!color_value) return Operand::Error();
   auto color = ReadColor(call.eval, *color_value, call.eval.SpanOf(call.args[1]));
   if (!color) return Operand::Error();
-  return AddHandler(call, call.eval.code_class().teardown_handlers, {false, static_cast<uint8_t>(*color), 0});
+  return AddHandler(call, call.eval.code_class().teardown_handlers,
+                    {false, static_cast<uint8_t>(*color), 0});
 }
 
 Operand SetEmptyQueueHandler(BuiltinCall& call) {
   HandleKind kind{};
   auto queue = HandleArg(call, 1, {HandleKind::kInputQueue, HandleKind::kOutputQueue}, &kind);
   if (!queue) return Operand::Error();
-  return AddHandler(call, call.eval.code_class().empty_queue_handlers, {kind == HandleKind::kOutputQueue, static_cast<uint8_t>(*queue), 0});
+  return AddHandler(call, call.eval.code_class().empty_queue_handlers,
+                    {kind == HandleKind::kOutputQueue, static_cast<uint8_t>(*queue), 0});
 }
 
 Operand SetControlTaskTable(BuiltinCall& call) {
   ClassState& state = State(call);
-  if (!state.control_table_span.IsNone()) return call.eval.Report(DiagKind::kControlTableTwice, call.span);
+  if (!state.control_table_span.IsNone())
+    return call.eval.Report(DiagKind::kControlTableTwice, call.span);
   bytecode::ControlTable table{4, 1};
   if (!call.args.empty()) {
     auto config = call.eval.EvalComptime(call.args[0]);
     if (!config) return Operand::Error();
-    StructReader reader(call.eval, *config, call.args[0], call.eval.SpanOf(call.args[0]), "the control task table");
+    StructReader reader(call.eval, *config, call.args[0], call.eval.SpanOf(call.args[0]),
+                        "the control task table");
     table.instructions = static_cast<uint8_t>(reader.Int("instructions", 2, 8, table.instructions));
-    if (table.instructions != 2 && table.instructions != 4 && table.instructions != 8) reader.WrongType("instructions", "2, 4 or 8");
+    if (table.instructions != 2 && table.instructions != 4 && table.instructions != 8)
+      reader.WrongType("instructions", "2, 4 or 8");
     table.stride = static_cast<uint8_t>(reader.Int("stride", 1, 7, table.stride));
     reader.Finish();
   }
@@ -302,20 +340,30 @@ Operand GoOn(BuiltinCall& call) {
 }
 
 constexpr BuiltinEntry kEntries[] = {
-    {"bind_local_task", 2, 2, kInComptime, GoOn<BindLocalTask>, "@bind_local_task(task, local_task_id)"},
-    {"bind_data_task", 2, 2, kInComptime, GoOn<BindDataTask>, "@bind_data_task(task, data_task_id)"},
-    {"bind_control_task", 2, 2, kInComptime, GoOn<BindControlTask>, "@bind_control_task(task, control_task_id)"},
+    {"bind_local_task", 2, 2, kInComptime, GoOn<BindLocalTask>,
+     "@bind_local_task(task, local_task_id)"},
+    {"bind_data_task", 2, 2, kInComptime, GoOn<BindDataTask>,
+     "@bind_data_task(task, data_task_id)"},
+    {"bind_control_task", 2, 2, kInComptime, GoOn<BindControlTask>,
+     "@bind_control_task(task, control_task_id)"},
     {"bind_task", 2, 2, kInComptime, GoOn<BindTask>, "@bind_task(task, color)"},
-    {"bind_rotating_tasks", 4, 4, kInComptime, GoOn<BindRotatingTasks>, "@bind_rotating_tasks(main, alternate, data_task_id, .{ .limit = n })", true},
-    {"initialize_queue", 1, 2, kInComptime, GoOn<InitializeQueue>, "@initialize_queue(queue, .{ .color = color })"},
-    {"set_local_color_config", 2, 2, kInComptime, GoOn<SetLocalColorConfig>, "@set_local_color_config(color, .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } })"},
+    {"bind_rotating_tasks", 4, 4, kInComptime, GoOn<BindRotatingTasks>,
+     "@bind_rotating_tasks(main, alternate, data_task_id, .{ .limit = n })", true},
+    {"initialize_queue", 1, 2, kInComptime, GoOn<InitializeQueue>,
+     "@initialize_queue(queue, .{ .color = color })"},
+    {"set_local_color_config", 2, 2, kInComptime, GoOn<SetLocalColorConfig>,
+     "@set_local_color_config(color, .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } })"},
     {"export_symbol", 1, 2, kInComptime, GoOn<ExportSymbol>, "@export_symbol(symbol, \"name\")"},
-    {"set_teardown_handler", 2, 2, kInComptime, GoOn<SetTeardownHandler>, "@set_teardown_handler(function, color)"},
-    {"set_empty_queue_handler", 2, 2, kInComptime, GoOn<SetEmptyQueueHandler>, "@set_empty_queue_handler(function, queue)", true},
-    {"set_control_task_table", 0, 1, kInComptime, GoOn<SetControlTaskTable>, "@set_control_task_table(.{ .instructions = 4, .stride = 1 })", true},
+    {"set_teardown_handler", 2, 2, kInComptime, GoOn<SetTeardownHandler>,
+     "@set_teardown_handler(function, color)"},
+    {"set_empty_queue_handler", 2, 2, kInComptime, GoOn<SetEmptyQueueHandler>,
+     "@set_empty_queue_handler(function, queue)", true},
+    {"set_control_task_table", 0, 1, kInComptime, GoOn<SetControlTaskTable>,
+     "@set_control_task_table(.{ .instructions = 4, .stride = 1 })", true},
     {"rpc", 1, 1, kInComptime, GoOn<Rpc>, "@rpc(data_task_id)"},
     {"has_exported_tensors", 0, 0, kAnywhere, HasExportedTensors, "@has_exported_tensors()"},
-    {"get_symbol_id", 1, 1, kInComptime | kInGlobal | kInRuntime, GetSymbolId, "@get_symbol_id(symbol)"},
+    {"get_symbol_id", 1, 1, kInComptime | kInGlobal | kInRuntime, GetSymbolId,
+     "@get_symbol_id(symbol)"},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// @set_rectangle, @set_tile_code, @set_color_config, @export_name, @get_rectangle and @host_stream (libraries only).
+// @set_rectangle, @set_tile_code, @set_color_config, @export_name, @get_rectangle and @host_stream
+// (libraries only).
 #include "csl/layout/builtin_layout.h"
 
 #include <fmt/format.h>
@@ -60,7 +61,8 @@ std::optional<std::pair<int, int>> Position(BuiltinCall& call) {
     return std::nullopt;
   }
   if (*x < 0 || *y < 0 || *x >= state.width || *y >= state.height) {
-    call.eval.Report(DiagKind::kOutsideRectangle, call.span, *x, *y, state.width, state.height, state.width - 1, state.height - 1);
+    call.eval.Report(DiagKind::kOutsideRectangle, call.span, *x, *y, state.width, state.height,
+                     state.width - 1, state.height - 1);
     return std::nullopt;
   }
   return std::pair{static_cast<int>(*x), static_cast<int>(*y)};
@@ -69,7 +71,9 @@ std::optional<std::pair<int, int>> Position(BuiltinCall& call) {
 // Functions and modules belong to one evaluation and cannot be handed to the code of a PE.
 bool IsPortable(const Value& value) {
   if (value.as_module() != nullptr || value.as_fn() != nullptr) return false;
-  if (const PointerValue* pointer = value.as_pointer(); pointer != nullptr && !pointer->IsAbsolute()) return false;
+  if (const PointerValue* pointer = value.as_pointer();
+      pointer != nullptr && !pointer->IsAbsolute())
+    return false;
   if (const auto* elements = value.as_elements()) {
     for (const Value& element : *elements) {
       if (!IsPortable(element)) return false;
@@ -86,9 +90,11 @@ Operand SetTileCode(BuiltinCall& call) {
     auto path = call.eval.EvalComptime(call.args[2], call.eval.types().comptime_string());
     if (!path) return Operand::Error();
     if (path->as_text() == nullptr) {
-      return call.eval.Report(DiagKind::kNotAPath, call.eval.SpanOf(call.args[2]), call.eval.NameOf(path->type));
+      return call.eval.Report(DiagKind::kNotAPath, call.eval.SpanOf(call.args[2]),
+                              call.eval.NameOf(path->type));
     }
-    ast = call.eval.session().files.Load(*path->as_text(), call.eval.ast().source(), call.eval.SpanOf(call.args[2]));
+    ast = call.eval.session().files.Load(*path->as_text(), call.eval.ast().source(),
+                                         call.eval.SpanOf(call.args[2]));
     if (ast == nullptr) return Operand::Error();
   }
   Value params;
@@ -98,7 +104,8 @@ Operand SetTileCode(BuiltinCall& call) {
     if (!value) return Operand::Error();
     const TypeInfo& info = call.eval.types()[value->type];
     if (info.kind != TypeKind::kStruct || (info.is_tuple && !info.fields.empty())) {
-      return call.eval.Report(DiagKind::kConfigNotStruct, span, "the list of params", call.eval.NameOf(value->type));
+      return call.eval.Report(DiagKind::kConfigNotStruct, span, "the list of params",
+                              call.eval.NameOf(value->type));
     }
     for (size_t i = 0; i < info.fields.size(); ++i) {
       if (!IsPortable((*value->as_elements())[i])) {
@@ -115,8 +122,10 @@ Operand SetTileCode(BuiltinCall& call) {
     call.eval.session().diags.Note(state.tile_spans[at], "the first one is here");
     return Operand::Error();
   }
-  std::string key = fmt::format("{}:", ast->source().index) + (params.is_error() ? std::string() : ValueKey(params));
-  auto [found, is_new] = state.code_index.emplace(std::move(key), static_cast<uint32_t>(state.codes.size()));
+  std::string key = fmt::format("{}:", ast->source().index) +
+                    (params.is_error() ? std::string() : ValueKey(params));
+  auto [found, is_new] =
+      state.code_index.emplace(std::move(key), static_cast<uint32_t>(state.codes.size()));
   if (is_new) state.codes.push_back({ast, std::move(params), call.span, x, y, 0});
   ++state.codes[found->second].pe_count;
   state.tiles[at] = found->second;
@@ -127,15 +136,18 @@ Operand SetTileCode(BuiltinCall& call) {
 Operand SetColorConfig(BuiltinCall& call) {
   LayoutState& state = State(call);
   auto position = Position(call);
-  auto color_value = call.eval.EvalComptime(call.args[2], call.eval.types().Handle(HandleKind::kColor));
+  auto color_value =
+      call.eval.EvalComptime(call.args[2], call.eval.types().Handle(HandleKind::kColor));
   auto config = call.eval.EvalComptime(call.args[3]);
   if (!color_value || !config) return Operand::Error();
   auto color = ReadColor(call.eval, *color_value, call.eval.SpanOf(call.args[2]));
   if (!color) return Operand::Error();
-  if (state.memcpy && IsReservedColor(*color) && !call.eval.session().files.IsLibrary(call.eval.ast().source())) {
+  if (state.memcpy && IsReservedColor(*color) &&
+      !call.eval.session().files.IsLibrary(call.eval.ast().source())) {
     return call.eval.Report(DiagKind::kReservedColor, call.eval.SpanOf(call.args[2]), *color);
   }
-  auto route = ReadColorConfig(call.eval, *color, *config, call.args[3], call.eval.SpanOf(call.args[3]));
+  auto route =
+      ReadColorConfig(call.eval, *color, *config, call.args[3], call.eval.SpanOf(call.args[3]));
   if (!route || !position) return Operand::Error();
   auto [x, y] = *position;
   auto& routes = state.pe_routes[state.At(x, y)];
@@ -170,14 +182,20 @@ Operand ExportName(BuiltinCall& call) {
   TypeId element = info.kind == TypeKind::kPointer ? info.element : *type;
   bool fits = is_fn;
   if (is_fn) {
-    for (TypeId param : info.params) fits = fits && call.eval.types().IsScalar(param) && call.eval.types().kind(param) != TypeKind::kPointer;
+    for (TypeId param : info.params)
+      fits = fits && call.eval.types().IsScalar(param) &&
+             call.eval.types().kind(param) != TypeKind::kPointer;
     fits = fits && info.params.size() <= 15 && info.result == call.eval.types().void_type();
   } else {
-    if (call.eval.types().kind(element) == TypeKind::kArray) element = call.eval.types()[element].element;
+    if (call.eval.types().kind(element) == TypeKind::kArray)
+      element = call.eval.types()[element].element;
     const TypeKind kind = call.eval.types().kind(element);
-    fits = (call.eval.types().IsScalar(element) && kind != TypeKind::kPointer) || (kind == TypeKind::kStruct && !call.eval.types().IsComptimeOnly(element));
+    fits = (call.eval.types().IsScalar(element) && kind != TypeKind::kPointer) ||
+           (kind == TypeKind::kStruct && !call.eval.types().IsComptimeOnly(element));
   }
-  if (!fits) return call.eval.Report(DiagKind::kExportNameType, call.eval.SpanOf(call.args[1]), host.name, call.eval.NameOf(*type));
+  if (!fits)
+    return call.eval.Report(DiagKind::kExportNameType, call.eval.SpanOf(call.args[1]), host.name,
+                            call.eval.NameOf(*type));
   if (const HostName* first = state.FindName(host.name)) {
     call.eval.Report(DiagKind::kExportNameTwice, call.span, host.name);
     call.eval.session().diags.Note(first->span, "the first one is here");
@@ -187,8 +205,8 @@ Operand ExportName(BuiltinCall& call) {
   return Void(call);
 }
 
-// @host_stream(name, color, into_pes): the memcpy library says which colours the host streams on. It may say so in the layout, or
-// (SDK 0.9 and older) in the code of a PE.
+// @host_stream(name, color, into_pes): the memcpy library says which colours the host streams on.
+// It may say so in the layout, or (SDK 0.9 and older) in the code of a PE.
 Operand DeclareHostStream(BuiltinCall& call) {
   if (!call.eval.session().files.IsLibrary(call.eval.ast().source())) {
     return call.eval.Report(DiagKind::kLibraryBuiltin, call.span, call.entry.name);
@@ -199,10 +217,13 @@ Operand DeclareHostStream(BuiltinCall& call) {
   if (!name || !color_value || !into || name->as_text() == nullptr) return Operand::Error();
   auto color = ReadColor(call.eval, *color_value, call.span);
   if (!color) return Operand::Error();
-  std::vector<HostStream>& streams = call.eval.unit().kind == Unit::Kind::kLayout ? State(call).streams : ClassState::Of(call.eval.unit()).streams;
+  std::vector<HostStream>& streams = call.eval.unit().kind == Unit::Kind::kLayout
+                                         ? State(call).streams
+                                         : ClassState::Of(call.eval.unit()).streams;
   for (const HostStream& stream : streams) {
     if (stream.color == *color && (stream.name != *name->as_text())) {
-      return call.eval.Report(DiagKind::kHostStreamTwice, call.span, *color, stream.name, *name->as_text());
+      return call.eval.Report(DiagKind::kHostStreamTwice, call.span, *color, stream.name,
+                              *name->as_text());
     }
     if (stream.color == *color) return Void(call);
   }
@@ -220,9 +241,12 @@ Operand GetRectangle(BuiltinCall& call) {
     TypeId type = types.AnonymousStruct({{"width", u16}, {"height", u16}}, false);
     return MakeAggregate(type, {MakeInt(u16, width), MakeInt(u16, height)});
   };
-  Value fabric = pair(target.fabric_width, target.fabric_height), offsets = pair(target.offset_x, target.offset_y);
-  TypeId type = types.AnonymousStruct({{"width", u16}, {"height", u16}, {"fabric", fabric.type}, {"offsets", offsets.type}}, false);
-  return Operand::Of(MakeAggregate(type, {MakeInt(u16, rectangle->first), MakeInt(u16, rectangle->second), fabric, offsets}));
+  Value fabric = pair(target.fabric_width, target.fabric_height),
+        offsets = pair(target.offset_x, target.offset_y);
+  TypeId type = types.AnonymousStruct(
+      {{"width", u16}, {"height", u16}, {"fabric", fabric.type}, {"offsets", offsets.type}}, false);
+  return Operand::Of(MakeAggregate(
+      type, {MakeInt(u16, rectangle->first), MakeInt(u16, rectangle->second), fabric, offsets}));
 }
 
 // A call that failed was reported and its block goes on, so that one run shows all faults.
@@ -234,10 +258,13 @@ Operand GoOn(BuiltinCall& call) {
 
 constexpr BuiltinEntry kEntries[] = {
     {"set_rectangle", 2, 2, kInLayout, GoOn<SetRectangle>, "@set_rectangle(width, height)"},
-    {"set_tile_code", 2, 4, kInLayout, GoOn<SetTileCode>, "@set_tile_code(x, y, \"file.csl\", .{ .param = value })"},
-    {"set_color_config", 4, 4, kInLayout, GoOn<SetColorConfig>, "@set_color_config(x, y, color, .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } })"},
+    {"set_tile_code", 2, 4, kInLayout, GoOn<SetTileCode>,
+     "@set_tile_code(x, y, \"file.csl\", .{ .param = value })"},
+    {"set_color_config", 4, 4, kInLayout, GoOn<SetColorConfig>,
+     "@set_color_config(x, y, color, .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } })"},
     {"export_name", 2, 3, kInLayout, GoOn<ExportName>, "@export_name(\"name\", TYPE, is_mutable)"},
-    {"host_stream", 3, 3, kInLayout | kInComptime, GoOn<DeclareHostStream>, "@host_stream(name, color, into_pes)"},
+    {"host_stream", 3, 3, kInLayout | kInComptime, GoOn<DeclareHostStream>,
+     "@host_stream(name, color, into_pes)"},
     {"get_rectangle", 0, 0, kAnywhere, GetRectangle, "@get_rectangle()"},
 };
 

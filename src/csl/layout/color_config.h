@@ -10,7 +10,8 @@
 namespace szarena::csl {
 
 // Reads routes, switches, filter and teardown. Nothing after diagnostics.
-std::optional<bytecode::ColorRoute> ReadColorConfig(Evaluator& eval, int color, const Value& config, ExprId expr, Span span);
+std::optional<bytecode::ColorRoute> ReadColorConfig(Evaluator& eval, int color, const Value& config,
+                                                    ExprId expr, Span span);
 
 // A colour argument as its number 0..23, or nothing after a diagnostic.
 std::optional<int> ReadColor(Evaluator& eval, const Value& value, Span span);

@@ -19,12 +19,14 @@
 namespace szarena::csl {
 namespace {
 
-// Columns and rows around the rectangle that the memcpy infrastructure takes. Source: SDK documentation, "Compile options".
+// Columns and rows around the rectangle that the memcpy infrastructure takes. Source: SDK
+// documentation, "Compile options".
 constexpr int kMemcpyWest = 4, kMemcpyEast = 3, kMemcpyNorth = 1, kMemcpySouth = 1;
 
 class ProgramCompiler {
  public:
-  ProgramCompiler(Session& session, const CompileRequest& request) : session_(session), request_(request) {}
+  ProgramCompiler(Session& session, const CompileRequest& request)
+      : session_(session), request_(request) {}
 
   std::optional<bytecode::Program> Run() {
     size_t errors = session_.diags.error_count();
@@ -34,7 +36,8 @@ class ProgramCompiler {
     FillProgram();
     CompileClasses();
     if (session_.diags.error_count() != errors) return std::nullopt;
-    for (size_t i = 0; i < session_.sources.size(); ++i) program_.files.push_back(session_.sources.File({static_cast<uint32_t>(i)}).path);
+    for (size_t i = 0; i < session_.sources.size(); ++i)
+      program_.files.push_back(session_.sources.File({static_cast<uint32_t>(i)}).path);
     return std::move(program_);
   }
 
@@ -43,8 +46,11 @@ class ProgramCompiler {
     const Item* layout = nullptr;
     for (const Item& item : request_.layout->items()) {
       if (item.kind != Item::Kind::kLayout) continue;
-      if (layout != nullptr) session_.diags.Report(DiagKind::kLayoutTwice, item.span).Note(layout->span, "the first one is here");
-      else layout = &item;
+      if (layout != nullptr)
+        session_.diags.Report(DiagKind::kLayoutTwice, item.span)
+            .Note(layout->span, "the first one is here");
+      else
+        layout = &item;
     }
     if (layout == nullptr) {
       session_.diags.Report(DiagKind::kLayoutMissing, Span{}, request_.name);
@@ -59,27 +65,33 @@ class ProgramCompiler {
     BindParams(root);
     Evaluator eval(unit_, kInLayout);
     eval.ExecTopLevel(root, layout->block);
-    if (state_->width == 0 && !session_.diags.HasErrors()) session_.diags.Report(DiagKind::kRectangleMissing, layout->span);
+    if (state_->width == 0 && !session_.diags.HasErrors())
+      session_.diags.Report(DiagKind::kRectangleMissing, layout->span);
   }
 
-  // The fabric is known when the rectangle is; @get_rectangle may ask for it right behind @set_rectangle.
+  // The fabric is known when the rectangle is; @get_rectangle may ask for it right behind
+  // @set_rectangle.
   void FillTarget(LayoutState* state) {
     state->on_rectangle = [this](int width, int height, Span span) {
       Target& target = session_.target;
       bool memcpy = request_.memcpy;
-      int west = memcpy ? kMemcpyWest + request_.west_buffer : 0, east = memcpy ? kMemcpyEast + request_.east_buffer : 0;
+      int west = memcpy ? kMemcpyWest + request_.west_buffer : 0,
+          east = memcpy ? kMemcpyEast + request_.east_buffer : 0;
       int north = memcpy ? kMemcpyNorth : 0, south = memcpy ? kMemcpySouth : 0;
       if (target.offset_x < 0) target.offset_x = west;
       if (target.offset_y < 0) target.offset_y = north;
-      int needed_width = std::max(target.offset_x, west) + width + east, needed_height = std::max(target.offset_y, north) + height + south;
+      int needed_width = std::max(target.offset_x, west) + width + east,
+          needed_height = std::max(target.offset_y, north) + height + south;
       if (target.fabric_width == 0) target.fabric_width = needed_width;
       if (target.fabric_height == 0) target.fabric_height = needed_height;
       if (target.fabric_width < needed_width || target.fabric_height < needed_height) {
-        session_.diags.Report(DiagKind::kFabricTooSmall, span, target.fabric_width, target.fabric_height, width, height, target.offset_x,
-                              target.offset_y, needed_width, needed_height);
+        session_.diags.Report(DiagKind::kFabricTooSmall, span, target.fabric_width,
+                              target.fabric_height, width, height, target.offset_x, target.offset_y,
+                              needed_width, needed_height);
       }
       if (target.offset_x < west || target.offset_y < north) {
-        session_.diags.Report(DiagKind::kOffsetTooSmall, span, target.offset_x, target.offset_y, west, north);
+        session_.diags.Report(DiagKind::kOffsetTooSmall, span, target.offset_x, target.offset_y,
+                              west, north);
       }
     };
   }
@@ -87,7 +99,8 @@ class ProgramCompiler {
   void BindParams(ModuleInstance& root) {
     std::vector<std::string> known;
     for (const Item& item : request_.layout->items()) {
-      const VarDecl* var = item.kind == Item::Kind::kDecl ? request_.layout->As<VarDecl>(item.decl) : nullptr;
+      const VarDecl* var =
+          item.kind == Item::Kind::kDecl ? request_.layout->As<VarDecl>(item.decl) : nullptr;
       if (var != nullptr && (var->kind == VarKind::kParam || var->kind == VarKind::kColor)) {
         known.emplace_back(session_.names.Text(request_.layout->NameOf(item.decl)));
       }
@@ -99,7 +112,8 @@ class ProgramCompiler {
       }
       root.bindings[session_.names.Intern(name)] = std::move(value);
     };
-    for (const auto& [name, value] : request_.params) bind(name, MakeInt(session_.types.comptime_int(), value));
+    for (const auto& [name, value] : request_.params)
+      bind(name, MakeInt(session_.types.comptime_int(), value));
     for (const auto& [name, value] : request_.colors) {
       if (value < 0 || value >= bytecode::kColorCount) {
         session_.diags.Report(DiagKind::kColorOutOfRange, Span{}, value, bytecode::kColorCount - 1);
@@ -120,7 +134,8 @@ class ProgramCompiler {
     }
     // After another error in the layout block the rest of it may simply not have been reached.
     if (missing > 0 && !session_.diags.HasErrors()) {
-      session_.diags.Report(DiagKind::kTileCodeMissing, state_->rectangle_span, missing, state_->tiles.size(), first.first, first.second);
+      session_.diags.Report(DiagKind::kTileCodeMissing, state_->rectangle_span, missing,
+                            state_->tiles.size(), first.first, first.second);
     }
   }
 
@@ -137,8 +152,10 @@ class ProgramCompiler {
     program_.offset_y = static_cast<uint16_t>(target.offset_y);
     program_.memcpy = request_.memcpy;
     program_.channels = static_cast<uint8_t>(request_.channels);
-    for (const auto& [name, value] : request_.params) program_.params.push_back({name, std::to_string(value)});
-    for (const auto& [name, value] : request_.colors) program_.colors.push_back({name, std::to_string(value)});
+    for (const auto& [name, value] : request_.params)
+      program_.params.push_back({name, std::to_string(value)});
+    for (const auto& [name, value] : request_.colors)
+      program_.colors.push_back({name, std::to_string(value)});
     FillExports();
     program_.routers.emplace_back();
     program_.pes.resize(state_->tiles.size());
@@ -155,14 +172,18 @@ class ProgramCompiler {
       const TypeInfo& info = types[name.type];
       if (info.kind == TypeKind::kFn) {
         symbol.kind = bytecode::ExportKind::kFunction;
-        for (TypeId param : info.params) symbol.params.push_back(eval.ScalarTypeOf(param).value_or(bytecode::ScalarType::kU16));
+        for (TypeId param : info.params)
+          symbol.params.push_back(eval.ScalarTypeOf(param).value_or(bytecode::ScalarType::kU16));
       } else {
         TypeId element = info.kind == TypeKind::kPointer ? info.element : name.type;
         if (types.kind(element) == TypeKind::kArray) element = types[element].element;
         symbol.is_pointer = info.kind == TypeKind::kPointer;
         const auto size = static_cast<uint32_t>(types.SizeOf(element));
         // The host copies structs as words, or as halves where words do not fit.
-        symbol.elem_size = static_cast<uint8_t>(types.kind(element) != TypeKind::kStruct ? size : size % 4 == 0 ? 4 : size % 2 == 0 ? 2 : 1);
+        symbol.elem_size = static_cast<uint8_t>(types.kind(element) != TypeKind::kStruct ? size
+                                                : size % 4 == 0                          ? 4
+                                                : size % 2 == 0                          ? 2
+                                                                                         : 1);
       }
       program_.exports.push_back(std::move(symbol));
     }
@@ -176,7 +197,8 @@ class ProgramCompiler {
       symbol.kind = bytecode::ExportKind::kStream;
       symbol.color = stream.color;
       program_.exports.push_back(std::move(symbol));
-      (stream.into_pes ? program_.host_in_colors : program_.host_out_colors) |= uint32_t{1} << stream.color;
+      (stream.into_pes ? program_.host_in_colors : program_.host_out_colors) |= uint32_t{1}
+                                                                                << stream.color;
     }
   }
 
@@ -207,7 +229,9 @@ class ProgramCompiler {
       for (const bytecode::ExportBinding& binding : code.exports) given[binding.export_id] = true;
     }
     for (size_t i = 0; i < given.size(); ++i) {
-      if (!given[i]) session_.diags.Report(DiagKind::kNeverExported, state_->names[i].span, state_->names[i].name);
+      if (!given[i])
+        session_.diags.Report(DiagKind::kNeverExported, state_->names[i].span,
+                              state_->names[i].name);
     }
   }
 
@@ -220,9 +244,12 @@ class ProgramCompiler {
 
   std::vector<ClassState::LocalRoute> CompileClass(const TileCode& code, const std::string& name) {
     DiagSink::Context context(session_.diags, code.span,
-                              code.pe_count == 1 ? fmt::format("in the code of PE ({}, {})", code.x, code.y)
-                                                 : fmt::format("in the code of {} PEs, the first is ({}, {})", code.pe_count, code.x, code.y));
-    // Twice: the first run tells which variables the code uses, the second places them in the order of declaration.
+                              code.pe_count == 1
+                                  ? fmt::format("in the code of PE ({}, {})", code.x, code.y)
+                                  : fmt::format("in the code of {} PEs, the first is ({}, {})",
+                                                code.pe_count, code.x, code.y));
+    // Twice: the first run tells which variables the code uses, the second places them in the order
+    // of declaration.
     std::set<std::string> variables;
     size_t printed = session_.printed.size();
     for (int run = 0;; ++run) {
@@ -230,7 +257,8 @@ class ProgramCompiler {
       ClassState& state = *owned;
       ClassAnalysis analysis(session_, std::move(owned), state_->width, state_->height);
       analysis.PlaceFirst(variables);
-      bool done = analysis.Run(*code.ast, session_.sources.File(code.ast->source()).path, code.params.is_error() ? nullptr : &code.params, code.span);
+      bool done = analysis.Run(*code.ast, session_.sources.File(code.ast->source()).path,
+                               code.params.is_error() ? nullptr : &code.params, code.span);
       if (done && run == 0) {
         variables = analysis.PlacedVariables();
         session_.printed.resize(printed);
@@ -260,13 +288,17 @@ class ProgramCompiler {
         }
         for (const ClassState::LocalRoute& local : local_routes[state_->tiles[at]]) {
           if ((colors >> local.route.color & 1) != 0) {
-            session_.diags.Report(DiagKind::kLocalColorConflict, local.span, local.route.color, x, y);
+            session_.diags.Report(DiagKind::kLocalColorConflict, local.span, local.route.color, x,
+                                  y);
             continue;
           }
           routes.push_back(state_->routes.Intern(local.route));
         }
-        std::sort(routes.begin(), routes.end(), [this](uint32_t a, uint32_t b) { return state_->routes[a].color < state_->routes[b].color; });
-        auto [found, is_new] = router_index.emplace(routes, static_cast<uint32_t>(program_.routers.size()));
+        std::sort(routes.begin(), routes.end(), [this](uint32_t a, uint32_t b) {
+          return state_->routes[a].color < state_->routes[b].color;
+        });
+        auto [found, is_new] =
+            router_index.emplace(routes, static_cast<uint32_t>(program_.routers.size()));
         if (is_new) {
           bytecode::RouterConfig config;
           for (uint32_t route : routes) config.colors.push_back(state_->routes[route]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the layout file to the program image: evaluates the layout block, compiles each class of PEs once, joins the parts.
+// From the layout file to the program image: evaluates the layout block, compiles each class of PEs
+// once, joins the parts.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +24,9 @@ struct CompileRequest {
   int west_buffer = 0, east_buffer = 0;
 };
 
-// The builtins of this room must be in the session's table: see AddLayoutBuiltins. The session's target holds architecture,
-// fabric size (0: the smallest that fits) and offsets (-1: the smallest); they are filled in.
-// Nothing where an error was reported.
+// The builtins of this room must be in the session's table: see AddLayoutBuiltins. The session's
+// target holds architecture, fabric size (0: the smallest that fits) and offsets (-1: the
+// smallest); they are filled in. Nothing where an error was reported.
 std::optional<bytecode::Program> CompileProgram(Session& session, const CompileRequest& request);
 
 void AddLayoutBuiltins(BuiltinTable& table);

@@ -23,7 +23,8 @@ Global* NamedGlobal(BuiltinCall& call, ExprId arg) {
     module = base->as_module();
     name = field->name;
   }
-  auto found = module != nullptr && name ? module->globals.find(name) : std::unordered_map<Name, Global*>::iterator{};
+  auto found = module != nullptr && name ? module->globals.find(name)
+                                         : std::unordered_map<Name, Global*>::iterator{};
   if (module == nullptr || !name || found == module->globals.end()) {
     eval.Report(DiagKind::kNotASymbol, eval.SpanOf(arg), call.entry.name);
     return nullptr;
@@ -35,8 +36,10 @@ Global* NamedGlobal(BuiltinCall& call, ExprId arg) {
 bool TypesAgree(TypeTable& types, TypeId host, TypeId symbol) {
   if (host == symbol) return true;
   const TypeInfo &h = types[host], &s = types[symbol];
-  if (h.kind == TypeKind::kFn && s.kind == TypeKind::kFn) return h.params == s.params && h.result == s.result;
-  if (h.kind != TypeKind::kPointer || s.kind != TypeKind::kPointer || h.is_const != s.is_const) return false;
+  if (h.kind == TypeKind::kFn && s.kind == TypeKind::kFn)
+    return h.params == s.params && h.result == s.result;
+  if (h.kind != TypeKind::kPointer || s.kind != TypeKind::kPointer || h.is_const != s.is_const)
+    return false;
   return types.kind(s.element) == TypeKind::kArray && types[s.element].element == h.element;
 }
 
@@ -62,14 +65,16 @@ Operand ExportSymbol(BuiltinCall& call) {
   if (call.args.size() > 1) {
     auto given = eval.EvalComptime(call.args[1], eval.types().comptime_string());
     if (!given) return Operand::Error();
-    if (given->as_text() == nullptr) return eval.Report(DiagKind::kExportNameText, eval.SpanOf(call.args[1]));
+    if (given->as_text() == nullptr)
+      return eval.Report(DiagKind::kExportNameText, eval.SpanOf(call.args[1]));
     name = *given->as_text();
   }
   const HostName* host = state.layout.FindName(name);
   if (host == nullptr) {
     std::vector<std::string> known;
     for (const HostName& other : state.layout.names) known.push_back(other.name);
-    return eval.Report(DiagKind::kSymbolNotNamed, call.span, name, DidYouMean(name, known), eval.NameOf(global->type));
+    return eval.Report(DiagKind::kSymbolNotNamed, call.span, name, DidYouMean(name, known),
+                       eval.NameOf(global->type));
   }
   bool is_fn = global->kind == GlobalKind::kFn;
   FnTemplate* fn = is_fn ? global->value.as_fn() : nullptr;
@@ -81,7 +86,8 @@ Operand ExportSymbol(BuiltinCall& call) {
     return Operand::Error();
   }
   if (!is_fn && host->is_mutable != (global->kind == GlobalKind::kVar)) {
-    eval.Report(DiagKind::kSymbolMutability, call.span, name, host->is_mutable ? "writable" : "read-only", host->is_mutable ? "const" : "var");
+    eval.Report(DiagKind::kSymbolMutability, call.span, name,
+                host->is_mutable ? "writable" : "read-only", host->is_mutable ? "const" : "var");
     eval.session().diags.Note(host->span, "the layout names it here");
     return Operand::Error();
   }
@@ -120,7 +126,8 @@ Operand ExportSymbol(BuiltinCall& call) {
 Operand HasExportedTensors(BuiltinCall& call) {
   bool any = false;
   if (call.eval.unit().kind == Unit::Kind::kClass) {
-    for (const HostName& name : ClassState::Of(call.eval.unit()).layout.names) any |= call.eval.types().kind(name.type) == TypeKind::kPointer;
+    for (const HostName& name : ClassState::Of(call.eval.unit()).layout.names)
+      any |= call.eval.types().kind(name.type) == TypeKind::kPointer;
   }
   return Operand::Of(MakeInt(call.eval.types().bool_type(), any ? 1 : 0));
 }
@@ -130,14 +137,16 @@ Operand GetSymbolId(BuiltinCall& call) {
   if (global == nullptr) return Operand::Error();
   const ClassState& state = ClassState::Of(call.eval.unit());
   const TypeId u16 = call.eval.types().u16();
-  if (const auto found = state.export_ids.find(global); found != state.export_ids.end()) return Operand::Of(MakeInt(u16, found->second));
+  if (const auto found = state.export_ids.find(global); found != state.export_ids.end())
+    return Operand::Of(MakeInt(u16, found->second));
   // Not exported yet: then under its own name.
   std::string_view name = call.eval.TextOf(global->name);
   const auto& names = state.layout.names;
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i].name == name) return Operand::Of(MakeInt(u16, static_cast<Int128>(i)));
   }
-  return call.eval.Report(DiagKind::kSymbolNotNamed, call.span, name, "", call.eval.NameOf(global->type));
+  return call.eval.Report(DiagKind::kSymbolNotNamed, call.span, name, "",
+                          call.eval.NameOf(global->type));
 }
 
 }  // namespace szarena::csl

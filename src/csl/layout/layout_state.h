@@ -16,8 +16,8 @@ namespace szarena::csl {
 // Code that some PEs run: a file and the values of its params. The same for all PEs that share it.
 struct TileCode {
   const Ast* ast = nullptr;
-  Value params;    // a struct; error type where there are none
-  Span span;       // of the first @set_tile_code
+  Value params;  // a struct; error type where there are none
+  Span span;     // of the first @set_tile_code
   int x = 0, y = 0;
   uint32_t pe_count = 0;
 };
@@ -53,7 +53,8 @@ class LayoutState : public UnitExtension {
   int width = 0, height = 0;  // 0: @set_rectangle was not evaluated
   Span rectangle_span;
   bool memcpy = false;  // --memcpy
-  std::function<void(int width, int height, Span span)> on_rectangle;  // checks and completes the fabric's size
+  std::function<void(int width, int height, Span span)>
+      on_rectangle;  // checks and completes the fabric's size
   std::vector<TileCode> codes;
   std::map<std::string, uint32_t> code_index;  // by file and parameter values
   std::vector<uint32_t> tiles;                 // index y * width + x into codes, or kNoTile
@@ -68,7 +69,9 @@ class LayoutState : public UnitExtension {
   std::vector<HostStream> streams;
 
   const HostName* FindName(std::string_view name) const;
-  size_t At(int x, int y) const { return static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x); }
+  size_t At(int x, int y) const {
+    return static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x);
+  }
 
   static LayoutState& Of(Unit& unit) { return static_cast<LayoutState&>(*unit.extension); }
 };

@@ -57,7 +57,8 @@ class QueueCheck {
     if (state_.memcpy && !dsd.in_library) {
       const bool reserved = dsd.output ? IsReservedOutputQueue(arch, dsd.queue)
                                        : IsReservedInputQueue(arch, dsd.queue);
-      // On WSE-2 a DSD binds its queue when it is used: public programs of SDK 1.0 and 1.1 share queue 0 with the runtime so.
+      // On WSE-2 a DSD binds its queue when it is used: public programs of SDK 1.0 and 1.1 share
+      // queue 0 with the runtime so.
       if (dsd.names_queue && reserved && unit_.session.IsWse3()) {
         diags.Report(DiagKind::kReservedQueue, dsd.span, DirectionName(dsd.output), int{dsd.queue});
         return;

@@ -5,11 +5,13 @@
 
 namespace szarena::csl {
 
-StructReader::StructReader(Evaluator& eval, const Value& value, ExprId expr, Span span, std::string what)
+StructReader::StructReader(Evaluator& eval, const Value& value, ExprId expr, Span span,
+                           std::string what)
     : eval_(eval), value_(&value), expr_(expr), span_(span), what_(std::move(what)) {
   const TypeInfo& info = eval.types()[value.type];
   // `.{}` may be an empty tuple.
-  valid_ = info.kind == TypeKind::kStruct && value.as_elements() != nullptr && (!info.is_tuple || info.fields.empty());
+  valid_ = info.kind == TypeKind::kStruct && value.as_elements() != nullptr &&
+           (!info.is_tuple || info.fields.empty());
   if (!valid_) eval.Report(DiagKind::kConfigNotStruct, span, what_, eval.NameOf(value.type));
 }
 
@@ -37,13 +39,15 @@ Span StructReader::SpanOf(std::string_view name) const {
 
 void StructReader::WrongType(std::string_view name, std::string_view expected) {
   const Value* field = Find(name);
-  eval_.Report(DiagKind::kConfigField, SpanOf(name), name, what_, expected, FormatValue(eval_.types(), *field));
+  eval_.Report(DiagKind::kConfigField, SpanOf(name), name, what_, expected,
+               FormatValue(eval_.types(), *field));
 }
 
 bool StructReader::Bool(std::string_view name, bool otherwise) {
   const Value* field = Find(name);
   if (field == nullptr) return otherwise;
-  if (eval_.types().kind(field->type) == TypeKind::kBool && field->as_int() != nullptr) return *field->as_int() != 0;
+  if (eval_.types().kind(field->type) == TypeKind::kBool && field->as_int() != nullptr)
+    return *field->as_int() != 0;
   WrongType(name, "true or false");
   return otherwise;
 }
@@ -61,7 +65,8 @@ std::optional<uint8_t> StructReader::Directions(std::string_view name) {
   const Value* field = Find(name);
   if (field == nullptr) return std::nullopt;
   auto one = [&](const Value& value) -> uint8_t {
-    bool fits = eval_.types().IsHandle(value.type, HandleKind::kDirection) && value.as_int() != nullptr;
+    bool fits =
+        eval_.types().IsHandle(value.type, HandleKind::kDirection) && value.as_int() != nullptr;
     return fits ? bytecode::BitOf(static_cast<bytecode::Direction>(*value.as_int())) : uint8_t{0};
   };
   if (const auto* elements = field->as_elements()) {
@@ -84,7 +89,8 @@ std::optional<uint8_t> StructReader::Directions(std::string_view name) {
   return bit;
 }
 
-std::optional<size_t> StructReader::Choice(std::string_view name, std::initializer_list<std::string_view> options) {
+std::optional<size_t> StructReader::Choice(std::string_view name,
+                                           std::initializer_list<std::string_view> options) {
   auto inner = Nested(name, "." + std::string(name));
   if (!inner) return std::nullopt;
   std::optional<size_t> chosen;
@@ -93,7 +99,9 @@ std::optional<size_t> StructReader::Choice(std::string_view name, std::initializ
   for (std::string_view option : options) {
     all += (all.empty() ? "." : ", .") + std::string(option);
     if (inner->Bool(option)) {
-      if (chosen) eval_.Report(DiagKind::kConfigField, SpanOf(name), name, what_, "one option only", FormatValue(eval_.types(), *Find(name)));
+      if (chosen)
+        eval_.Report(DiagKind::kConfigField, SpanOf(name), name, what_, "one option only",
+                     FormatValue(eval_.types(), *Find(name)));
       chosen = index;
     }
     ++index;
@@ -116,7 +124,8 @@ void StructReader::Finish() {
   std::vector<std::string> candidates(known_.begin(), known_.end());
   for (const Field& field : eval_.types()[value_->type].fields) {
     if (known_.contains(field.name)) continue;
-    eval_.Report(DiagKind::kConfigUnknownField, SpanOf(field.name), field.name, what_, DidYouMean(field.name, candidates));
+    eval_.Report(DiagKind::kConfigUnknownField, SpanOf(field.name), field.name, what_,
+                 DidYouMean(field.name, candidates));
   }
 }
 

@@ -69,14 +69,17 @@ size_t Errors(F&& f) {
 
 TEST(Literal, Integers) {
   DiagSink d;
-  auto value = [&](std::string_view text) { return static_cast<uint64_t>(ParseInt(text, {1, 2}, d)); };
+  auto value = [&](std::string_view text) {
+    return static_cast<uint64_t>(ParseInt(text, {1, 2}, d));
+  };
   EXPECT_EQ(value("1_000"), 1000u);
   EXPECT_EQ(value("0xfF_ff"), 65535u);
   EXPECT_EQ(value("0b1010"), 10u);
   EXPECT_EQ(value("0o17"), 15u);
   EXPECT_TRUE(ParseInt("340282366920938463463374607431768211455", {1, 2}, d) == ~UInt128{0});
   EXPECT_FALSE(d.HasErrors());
-  for (std::string_view bad : {"0x", "0b2", "1a", "1__0", "1_", "0o8", "340282366920938463463374607431768211456"}) {
+  for (std::string_view bad :
+       {"0x", "0b2", "1a", "1__0", "1_", "0o8", "340282366920938463463374607431768211456"}) {
     EXPECT_EQ(Errors([&](DiagSink& s) { ParseInt(bad, {1, 2}, s); }), 1u) << bad;
   }
 }

@@ -35,7 +35,8 @@ bool IsNamePart(char c) { return IsNameStart(c) || IsDigit(c); }
 
 class Lexer {
  public:
-  Lexer(const SourceFile& file, DiagSink& diags) : text_(file.text), base_(file.base), diags_(diags) {}
+  Lexer(const SourceFile& file, DiagSink& diags)
+      : text_(file.text), base_(file.base), diags_(diags) {}
 
   std::vector<Token> Run() {
     tokens_.reserve(text_.size() / 4 + 1);
@@ -47,7 +48,9 @@ class Lexer {
 
  private:
   char At(size_t i) const { return i < text_.size() ? text_[i] : '\0'; }
-  Span SpanFrom(size_t begin) const { return {base_ + static_cast<uint32_t>(begin), base_ + static_cast<uint32_t>(pos_)}; }
+  Span SpanFrom(size_t begin) const {
+    return {base_ + static_cast<uint32_t>(begin), base_ + static_cast<uint32_t>(pos_)};
+  }
   void Push(TokenKind kind) { tokens_.push_back({kind, SpanFrom(start_)}); }
 
   void Next() {
@@ -84,13 +87,16 @@ class Lexer {
   void SkipBlockComment() {
     size_t end = text_.find("*/", pos_ + 2);
     pos_ = end == std::string_view::npos ? text_.size() : end + 2;
-    diags_.Report(DiagKind::kBlockComment, Span{base_ + static_cast<uint32_t>(start_), base_ + static_cast<uint32_t>(start_) + 2});
+    diags_.Report(DiagKind::kBlockComment, Span{base_ + static_cast<uint32_t>(start_),
+                                                base_ + static_cast<uint32_t>(start_) + 2});
   }
 
   // Hex digits with a 'p' behind them: without it `0xff.b` is a field of a number.
   bool IsHexFraction(size_t i) const {
     size_t begin = i;
-    while (IsDigit(At(i)) || (At(i) >= 'a' && At(i) <= 'f') || (At(i) >= 'A' && At(i) <= 'F') || At(i) == '_') ++i;
+    while (IsDigit(At(i)) || (At(i) >= 'a' && At(i) <= 'f') || (At(i) >= 'A' && At(i) <= 'F') ||
+           At(i) == '_')
+      ++i;
     return i > begin && (At(i) == 'p' || At(i) == 'P');
   }
 
@@ -107,7 +113,8 @@ class Lexer {
           is_float = true;
           if (At(pos_) == '+' || At(pos_) == '-') ++pos_;
         }
-      } else if (c == '.' && (!is_float || !hex) && (hex ? IsHexFraction(pos_ + 1) : IsDigit(At(pos_ + 1)))) {
+      } else if (c == '.' && (!is_float || !hex) &&
+                 (hex ? IsHexFraction(pos_ + 1) : IsDigit(At(pos_ + 1)))) {
         is_float = true;
         ++pos_;
       } else {
@@ -135,7 +142,8 @@ class Lexer {
     std::string_view rest = text_.substr(pos_);
     const bool behind_dot = pos_ > 0 && text_[pos_ - 1] == '.';
     for (const Word& symbol : kSymbols) {
-      if (behind_dot && symbol.kind == TokenKind::kStarAssign) continue;  // `p.*=8` stores through p
+      if (behind_dot && symbol.kind == TokenKind::kStarAssign)
+        continue;  // `p.*=8` stores through p
       if (rest.starts_with(symbol.text)) {
         pos_ += symbol.text.size();
         Push(symbol.kind);
@@ -145,13 +153,17 @@ class Lexer {
     // One message for a run of bytes that are no CSL.
     auto foreign = [](char c) {
       unsigned char u = static_cast<unsigned char>(c);
-      return u >= 0x7F || (u < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == '#' || c == '$' || c == '?' || c == '\\' || c == '`';
+      return u >= 0x7F || (u < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == '#' ||
+             c == '$' || c == '?' || c == '\\' || c == '`';
     };
     while (pos_ < text_.size() && foreign(text_[pos_])) ++pos_;
     unsigned char first = static_cast<unsigned char>(text_[start_]);
     bool printable = first >= 0x20 && first < 0x7F;
-    diags_.Report(DiagKind::kInvalidByte, SpanFrom(start_), printable ? fmt::format("'{}'", static_cast<char>(first)) : fmt::format("0x{:02X}", first),
-                  first == '?' ? "CSL has no optional types and no '?:'; write 'if (condition) a else b'" : "");
+    diags_.Report(
+        DiagKind::kInvalidByte, SpanFrom(start_),
+        printable ? fmt::format("'{}'", static_cast<char>(first)) : fmt::format("0x{:02X}", first),
+        first == '?' ? "CSL has no optional types and no '?:'; write 'if (condition) a else b'"
+                     : "");
     Push(TokenKind::kError);
   }
 

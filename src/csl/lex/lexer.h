@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text to tokens. Any bytes give a token list that ends in Eof; what is no token is reported and becomes Error.
+// Text to tokens. Any bytes give a token list that ends in Eof; what is no token is reported and
+// becomes Error.
 #pragma once
 
 #include <cstdint>

@@ -20,9 +20,12 @@ bool IsHex(std::string_view text) { return text.starts_with("0x") || text.starts
 UInt128 ParseInt(std::string_view text, Span span, DiagSink& diags) {
   std::string_view digits = text;
   int base = 10;
-  if (IsHex(text)) base = 16;
-  else if (text.starts_with("0b") || text.starts_with("0B")) base = 2;
-  else if (text.starts_with("0o") || text.starts_with("0O")) base = 8;
+  if (IsHex(text))
+    base = 16;
+  else if (text.starts_with("0b") || text.starts_with("0B"))
+    base = 2;
+  else if (text.starts_with("0o") || text.starts_with("0O"))
+    base = 8;
   if (base != 10) digits.remove_prefix(2);
   UInt128 value = 0;
   bool valid = false, overflow = false, last_was_digit = false;
@@ -52,14 +55,16 @@ UInt128 ParseInt(std::string_view text, Span span, DiagSink& diags) {
 double ParseFloat(std::string_view text, Span span, DiagSink& diags) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
-    bool between = i > 0 && i + 1 < text.size() && DigitValue(text[i - 1]) < 16 && DigitValue(text[i + 1]) < 16;
+    bool between = i > 0 && i + 1 < text.size() && DigitValue(text[i - 1]) < 16 &&
+                   DigitValue(text[i + 1]) < 16;
     if (text[i] != '_' || !between) plain += text[i];
   }
   bool hex = IsHex(plain);
   const char* begin = plain.data() + (hex ? 2 : 0);
   const char* end = plain.data() + plain.size();
   double value = 0;
-  auto [stop, error] = std::from_chars(begin, end, value, hex ? std::chars_format::hex : std::chars_format::general);
+  auto [stop, error] =
+      std::from_chars(begin, end, value, hex ? std::chars_format::hex : std::chars_format::general);
   if (error != std::errc() || stop != end) {
     diags.Report(DiagKind::kInvalidNumber, span, text);
     return 0;
@@ -78,11 +83,23 @@ std::string ParseQuoted(std::string_view text, Span span, DiagSink& diags) {
     size_t escape = i++;
     char c = i < body.size() ? body[i] : '\0';
     switch (c) {
-      case 'n': bytes += '\n'; continue;
-      case 'r': bytes += '\r'; continue;
-      case 't': bytes += '\t'; continue;
-      case '0': bytes += '\0'; continue;
-      case '\\': case '\'': case '"': bytes += c; continue;
+      case 'n':
+        bytes += '\n';
+        continue;
+      case 'r':
+        bytes += '\r';
+        continue;
+      case 't':
+        bytes += '\t';
+        continue;
+      case '0':
+        bytes += '\0';
+        continue;
+      case '\\':
+      case '\'':
+      case '"':
+        bytes += c;
+        continue;
       case 'x':
         if (i + 2 < body.size() && DigitValue(body[i + 1]) < 16 && DigitValue(body[i + 2]) < 16) {
           bytes += static_cast<char>(DigitValue(body[i + 1]) * 16 + DigitValue(body[i + 2]));
@@ -90,9 +107,11 @@ std::string ParseQuoted(std::string_view text, Span span, DiagSink& diags) {
           continue;
         }
         break;
-      default: break;
+      default:
+        break;
     }
-    Span place{span.begin + 1 + static_cast<uint32_t>(escape), span.begin + 2 + static_cast<uint32_t>(i)};
+    Span place{span.begin + 1 + static_cast<uint32_t>(escape),
+               span.begin + 2 + static_cast<uint32_t>(i)};
     place.end = std::min(place.end, span.end - 1);
     diags.Report(DiagKind::kInvalidEscape, place, body.substr(escape, 2));
   }

@@ -20,12 +20,19 @@ namespace fs = std::filesystem;
 
 constexpr uintmax_t kMaxFileBytes = uintmax_t{256} << 20;
 
-bool IsLibraryPath(std::string_view path) { return path.size() > 2 && path.front() == '<' && path.back() == '>'; }
+bool IsLibraryPath(std::string_view path) {
+  return path.size() > 2 && path.front() == '<' && path.back() == '>';
+}
 
 }  // namespace
 
-Files::Files(SourceMap& sources, NameTable& names, DiagSink& diags, std::vector<std::string> import_dirs, std::string only_below)
-    : sources_(sources), names_(names), diags_(diags), import_dirs_(std::move(import_dirs)), only_below_(std::move(only_below)) {}
+Files::Files(SourceMap& sources, NameTable& names, DiagSink& diags,
+             std::vector<std::string> import_dirs, std::string only_below)
+    : sources_(sources),
+      names_(names),
+      diags_(diags),
+      import_dirs_(std::move(import_dirs)),
+      only_below_(std::move(only_below)) {}
 
 std::vector<Files::Candidate> Files::Candidates(std::string_view path, SourceId from) const {
   std::vector<Candidate> list;
@@ -33,7 +40,8 @@ std::vector<Files::Candidate> Files::Candidates(std::string_view path, SourceId 
     std::string name(path.substr(1, path.size() - 2));
     if (name.ends_with(".csl")) name.resize(name.size() - 4);
     list.push_back({"<" + name + ">", true});
-    for (const std::string& dir : import_dirs_) list.push_back({(fs::path(dir) / (name + ".csl")).lexically_normal().string(), false});
+    for (const std::string& dir : import_dirs_)
+      list.push_back({(fs::path(dir) / (name + ".csl")).lexically_normal().string(), false});
     return list;
   }
   fs::path wanted(path);
@@ -48,9 +56,11 @@ std::vector<Files::Candidate> Files::Candidates(std::string_view path, SourceId 
     list.push_back({wanted.lexically_normal().string(), false});
     return list;
   }
-  fs::path base = origin == origins_.end() ? fs::path() : fs::path(origin->second.path).parent_path();
+  fs::path base =
+      origin == origins_.end() ? fs::path() : fs::path(origin->second.path).parent_path();
   list.push_back({(base / wanted).lexically_normal().string(), false});
-  for (const std::string& dir : import_dirs_) list.push_back({(fs::path(dir) / wanted).lexically_normal().string(), false});
+  for (const std::string& dir : import_dirs_)
+    list.push_back({(fs::path(dir) / wanted).lexically_normal().string(), false});
   return list;
 }
 
@@ -65,7 +75,8 @@ bool Files::MayRead(const std::string& path) const {
   return std::mismatch(root.begin(), root.end(), real.begin(), real.end()).first == root.end();
 }
 
-// The text; nothing where there is no such file (`why` empty) or it cannot be read (`why` says why).
+// The text; nothing where there is no such file (`why` empty) or it cannot be read (`why` says
+// why).
 std::optional<std::string> Files::Read(const Candidate& candidate, std::string* why) const {
   if (candidate.embedded) {
     auto text = LibraryText(std::string_view(candidate.path).substr(1, candidate.path.size() - 2));
@@ -100,7 +111,8 @@ const Ast* Files::Load(std::string_view path, SourceId from, Span span) {
   std::string tried;
   for (const Candidate& candidate : Candidates(path, from)) {
     std::error_code error;
-    std::string key = candidate.embedded ? candidate.path : fs::weakly_canonical(candidate.path, error).string();
+    std::string key =
+        candidate.embedded ? candidate.path : fs::weakly_canonical(candidate.path, error).string();
     if (key.empty()) key = candidate.path;
     if (auto known = asts_.find(key); known != asts_.end()) return known->second.get();
     std::string why;
@@ -122,7 +134,8 @@ const Ast* Files::Load(std::string_view path, SourceId from, Span span) {
     auto ast = std::make_unique<Ast>(Parse(sources_, *id, names_, diags_));
     return asts_.emplace(key, std::move(ast)).first->second.get();
   }
-  diags_.Report(IsLibraryPath(path) ? DiagKind::kLibraryNotFound : DiagKind::kFileNotFound, span, path, tried);
+  diags_.Report(IsLibraryPath(path) ? DiagKind::kLibraryNotFound : DiagKind::kFileNotFound, span,
+                path, tried);
   return nullptr;
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds, reads and parses files. Every file is read once for a compilation.
 //
-// "name.csl"  beside the file that names it (the command line: the working directory), then the import directories in order
+// "name.csl"  beside the file that names it (the command line: the working directory), then the
+// import directories in order
 // "/a/b.csl"  as it stands
 // "<name>"    the embedded library, then <dir>/name.csl in the import directories
 // A library file finds its neighbours inside the embedded library.
-// With `only_below` (--only-below), nothing outside of that folder is read or looked for, wherever paths and links lead.
+// With `only_below` (--only-below), nothing outside of that folder is read or looked for, wherever
+// paths and links lead.
 #pragma once
 
 #include <map>
@@ -20,7 +22,8 @@ namespace szarena::csl {
 class Files : public FileProvider {
  public:
   // `import_dirs`: --import-path in order, then CSL_IMPORT_PATH.
-  Files(SourceMap& sources, NameTable& names, DiagSink& diags, std::vector<std::string> import_dirs, std::string only_below = "");
+  Files(SourceMap& sources, NameTable& names, DiagSink& diags, std::vector<std::string> import_dirs,
+        std::string only_below = "");
 
   const Ast* Load(std::string_view path, SourceId from, Span span) override;
   std::optional<std::string> ReadText(std::string_view path, SourceId from, Span span) override;
@@ -32,7 +35,7 @@ class Files : public FileProvider {
  private:
   // One place where a path may be: a file on disk or an entry of the library.
   struct Candidate {
-    std::string path;     // as shown
+    std::string path;  // as shown
     bool embedded = false;
   };
   std::vector<Candidate> Candidates(std::string_view path, SourceId from) const;

@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 
 class FilesTest : public ::testing::Test {
  protected:
-  FilesTest() : root_(fs::temp_directory_path() / ("csl_files_test_" + std::to_string(::getpid()))) {
+  FilesTest()
+      : root_(fs::temp_directory_path() / ("csl_files_test_" + std::to_string(::getpid()))) {
     Write("main.csl", "const a = 1;");
     Write("sub/pe.csl", "const b = 2;");
     Write("sub/deep/x.csl", "const c = 3;");
@@ -76,14 +77,18 @@ TEST_F(FilesTest, NothingOutsideOfAFolderIsRead) {
   EXPECT_NE(files.Load("deep/../pe.csl", pe->source(), {}), nullptr);
   EXPECT_NE(files.Load("<tile_config>", pe->source(), {}), nullptr);
   ASSERT_FALSE(diags.HasErrors());
-  for (const std::string& path : {At("main.csl"), std::string("../main.csl"), std::string("deep/../../main.csl"), std::string("link.csl"),
-                                  std::string("folder/mine.csl"), std::string("mine.csl"), std::string("<mine>"), std::string("/proc/self/environ"),
-                                  std::string("../no_such_file.csl"), At("sub2/x.csl")}) {
+  for (const std::string& path :
+       {At("main.csl"), std::string("../main.csl"), std::string("deep/../../main.csl"),
+        std::string("link.csl"), std::string("folder/mine.csl"), std::string("mine.csl"),
+        std::string("<mine>"), std::string("/proc/self/environ"),
+        std::string("../no_such_file.csl"), At("sub2/x.csl")}) {
     for (const bool as_text : {false, true}) {
       DiagSink found;
       Files others(sources, names, found, {At("libs")}, At("sub"));
       const SourceId from = others.Load(At("sub/pe.csl"), {}, {})->source();
-      EXPECT_TRUE(as_text ? !others.ReadText(path, from, {}) : others.Load(path, from, {}) == nullptr) << path;
+      EXPECT_TRUE(as_text ? !others.ReadText(path, from, {})
+                          : others.Load(path, from, {}) == nullptr)
+          << path;
       ASSERT_EQ(found.all().size(), 1u) << path;
       EXPECT_EQ(found.all()[0].kind, DiagKind::kFileUnreadable) << path;
     }
@@ -97,7 +102,8 @@ TEST_F(FilesTest, WhatCannotBeReadIsSaid) {
   EXPECT_EQ(files.Load(At("sub"), {}, {}), nullptr);
   ASSERT_EQ(diags.all().size(), 3u);
   EXPECT_EQ(diags.all()[0].kind, DiagKind::kFileNotFound);
-  EXPECT_NE((diags.all()[0].message + diags.all()[0].remedy).find(At("libs/no.csl")), std::string::npos);
+  EXPECT_NE((diags.all()[0].message + diags.all()[0].remedy).find(At("libs/no.csl")),
+            std::string::npos);
   EXPECT_EQ(diags.all()[1].kind, DiagKind::kLibraryNotFound);
   EXPECT_EQ(diags.all()[2].kind, DiagKind::kFileUnreadable);
 }

@@ -20,7 +20,8 @@ void Parser::TopLevel() {
     LegacyColor();
   } else {
     Linkage linkage = Linkage::kNone;
-    if (At(TokenKind::kExport) || At(TokenKind::kExtern)) linkage = At(TokenKind::kExport) ? Linkage::kExport : Linkage::kExtern, Take();
+    if (At(TokenKind::kExport) || At(TokenKind::kExtern))
+      linkage = At(TokenKind::kExport) ? Linkage::kExport : Linkage::kExtern, Take();
     bool is_inline = Accept(TokenKind::kInline);
     if (linkage == Linkage::kNone && (At(TokenKind::kExport) || At(TokenKind::kExtern))) {
       linkage = At(TokenKind::kExport) ? Linkage::kExport : Linkage::kExtern;
@@ -47,12 +48,15 @@ void Parser::LegacyColor() {
   ExprId init;
   if (Accept(TokenKind::kAssign)) init = Expression();
   ExpectSemicolon("the declaration");
-  DeclId decl = ast_.Add(VarDecl{VarKind::kColor, Linkage::kNone, false, {}, init}, name, name_span, {}, From(begin));
+  DeclId decl = ast_.Add(VarDecl{VarKind::kColor, Linkage::kNone, false, {}, init}, name, name_span,
+                         {}, From(begin));
   ast_.Add(Item{Item::Kind::kDecl, decl, {}, From(begin)});
 }
 
 DeclId Parser::Variable(Span begin, Linkage linkage, bool is_comptime, bool is_local) {
-  VarKind kind = At(TokenKind::kVar) ? VarKind::kVar : At(TokenKind::kConst) ? VarKind::kConst : VarKind::kParam;
+  VarKind kind = At(TokenKind::kVar)     ? VarKind::kVar
+                 : At(TokenKind::kConst) ? VarKind::kConst
+                                         : VarKind::kParam;
   Span keyword = Take();
   if (is_local && kind == VarKind::kParam) Fault(DiagKind::kLocalStorage, keyword, "param");
   Span name_span;
@@ -62,7 +66,8 @@ DeclId Parser::Variable(Span begin, Linkage linkage, bool is_comptime, bool is_l
   Attributes attributes = ParseAttributes({});
   if (Accept(TokenKind::kAssign)) decl.init = Expression();
   std::string_view name_text = names_.Text(name);
-  if (name && kind == VarKind::kConst && !decl.init && linkage != Linkage::kExtern && !At(TokenKind::kError)) {
+  if (name && kind == VarKind::kConst && !decl.init && linkage != Linkage::kExtern &&
+      !At(TokenKind::kError)) {
     Fault(DiagKind::kMissingConstValue, name_span, name_text);
   }
   if (name && kind == VarKind::kVar && !decl.init && !decl.type && !At(TokenKind::kError)) {
@@ -75,7 +80,10 @@ DeclId Parser::Variable(Span begin, Linkage linkage, bool is_comptime, bool is_l
 Attributes Parser::ParseAttributes(Attributes attributes) {
   while (At(TokenKind::kIdentifier) && At(TokenKind::kLeftParen, 1)) {
     std::string_view word = Text(Peek().span);
-    ExprId* slot = word == "align" ? &attributes.align : word == "linksection" ? &attributes.linksection : word == "linkname" ? &attributes.linkname : nullptr;
+    ExprId* slot = word == "align"         ? &attributes.align
+                   : word == "linksection" ? &attributes.linksection
+                   : word == "linkname"    ? &attributes.linkname
+                                           : nullptr;
     if (slot == nullptr) break;
     if (*slot) Fault(DiagKind::kTwiceGiven, Peek().span, word);
     Take();
@@ -98,8 +106,10 @@ List<Param> Parser::Parameters() {
       param.name = ExpectName();
       Take();
     }
-    if (Accept(TokenKind::kAnytype)) param.is_anytype = true;
-    else param.type = Type();
+    if (Accept(TokenKind::kAnytype))
+      param.is_anytype = true;
+    else
+      param.type = Type();
     param.span = From(begin);
     params.push_back(param);
     if (!Accept(TokenKind::kComma)) break;

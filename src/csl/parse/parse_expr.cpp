@@ -19,35 +19,56 @@ namespace {
 
 std::optional<BinaryOp> BinaryOpOf(TokenKind kind) {
   switch (kind) {
-    case TokenKind::kStar: return BinaryOp::kMul;
-    case TokenKind::kSlash: return BinaryOp::kDiv;
-    case TokenKind::kPercent: return BinaryOp::kMod;
-    case TokenKind::kPlus: return BinaryOp::kAdd;
-    case TokenKind::kMinus: return BinaryOp::kSub;
-    case TokenKind::kShl: return BinaryOp::kShl;
-    case TokenKind::kShr: return BinaryOp::kShr;
-    case TokenKind::kAmp: return BinaryOp::kBitAnd;
-    case TokenKind::kCaret: return BinaryOp::kBitXor;
-    case TokenKind::kPipe: return BinaryOp::kBitOr;
-    case TokenKind::kEqualEqual: return BinaryOp::kEq;
-    case TokenKind::kNotEqual: return BinaryOp::kNe;
-    case TokenKind::kLess: return BinaryOp::kLt;
-    case TokenKind::kLessEqual: return BinaryOp::kLe;
-    case TokenKind::kGreater: return BinaryOp::kGt;
-    case TokenKind::kGreaterEqual: return BinaryOp::kGe;
-    case TokenKind::kAnd: return BinaryOp::kAnd;
-    case TokenKind::kOr: return BinaryOp::kOr;
-    default: return std::nullopt;
+    case TokenKind::kStar:
+      return BinaryOp::kMul;
+    case TokenKind::kSlash:
+      return BinaryOp::kDiv;
+    case TokenKind::kPercent:
+      return BinaryOp::kMod;
+    case TokenKind::kPlus:
+      return BinaryOp::kAdd;
+    case TokenKind::kMinus:
+      return BinaryOp::kSub;
+    case TokenKind::kShl:
+      return BinaryOp::kShl;
+    case TokenKind::kShr:
+      return BinaryOp::kShr;
+    case TokenKind::kAmp:
+      return BinaryOp::kBitAnd;
+    case TokenKind::kCaret:
+      return BinaryOp::kBitXor;
+    case TokenKind::kPipe:
+      return BinaryOp::kBitOr;
+    case TokenKind::kEqualEqual:
+      return BinaryOp::kEq;
+    case TokenKind::kNotEqual:
+      return BinaryOp::kNe;
+    case TokenKind::kLess:
+      return BinaryOp::kLt;
+    case TokenKind::kLessEqual:
+      return BinaryOp::kLe;
+    case TokenKind::kGreater:
+      return BinaryOp::kGt;
+    case TokenKind::kGreaterEqual:
+      return BinaryOp::kGe;
+    case TokenKind::kAnd:
+      return BinaryOp::kAnd;
+    case TokenKind::kOr:
+      return BinaryOp::kOr;
+    default:
+      return std::nullopt;
   }
 }
 
-constexpr Foreign kForeign[] = {
-    {TokenKind::kAmp, BinaryOp::kAnd, "&&", "and"}, {TokenKind::kPipe, BinaryOp::kOr, "||", "or"},
-    {TokenKind::kPlus, BinaryOp::kAdd, "++", "+= 1"}, {TokenKind::kMinus, BinaryOp::kSub, "--", "-= 1"}};
+constexpr Foreign kForeign[] = {{TokenKind::kAmp, BinaryOp::kAnd, "&&", "and"},
+                                {TokenKind::kPipe, BinaryOp::kOr, "||", "or"},
+                                {TokenKind::kPlus, BinaryOp::kAdd, "++", "+= 1"},
+                                {TokenKind::kMinus, BinaryOp::kSub, "--", "-= 1"}};
 
 }  // namespace
 
-// `&&`, `||`, `++`, `--` at the current token, or null. `a--b` may be a - (-b); only `a--;` is surely the C operator.
+// `&&`, `||`, `++`, `--` at the current token, or null. `a--b` may be a - (-b); only `a--;` is
+// surely the C operator.
 const Foreign* Parser::ForeignHere() const {
   for (const Foreign& foreign : kForeign) {
     bool doubled = At(foreign.half) && At(foreign.half, 1) && Peek(1).span.begin == Peek().span.end;
@@ -69,7 +90,8 @@ ExprId Parser::Binary(int min_precedence, Braces braces) {
     int precedence = Precedence(*op);
     if (precedence < min_precedence) break;
     if (foreign != nullptr) {
-      Fault(DiagKind::kForeignOperator, Cover(op_span, Peek(1).span), foreign->wrong, foreign->right);
+      Fault(DiagKind::kForeignOperator, Cover(op_span, Peek(1).span), foreign->wrong,
+            foreign->right);
       Take();
       bool is_step = foreign->meant == BinaryOp::kAdd || foreign->meant == BinaryOp::kSub;
       if (is_step) {
@@ -81,7 +103,8 @@ ExprId Parser::Binary(int min_precedence, Braces braces) {
     bool comparison = precedence == kComparisonPrecedence;
     ExprId rhs = Binary(precedence + 1, braces);
     lhs = ast_.Add(BinaryExpr{*op, lhs, rhs, op_span}, From(begin));
-    if (auto next = BinaryOpOf(Peek().kind); comparison && next && Precedence(*next) == precedence) {
+    if (auto next = BinaryOpOf(Peek().kind);
+        comparison && next && Precedence(*next) == precedence) {
       Fault(DiagKind::kChainedComparison, Peek().span);
     }
   }
@@ -93,8 +116,14 @@ ExprId Parser::Prefix(Braces braces) {
   if (nest.TooDeep()) return ErrorHere();
   Span begin = Peek().span;
   switch (Peek().kind) {
-    case TokenKind::kMinus: case TokenKind::kBang: case TokenKind::kTilde: case TokenKind::kAmp: {
-      UnaryOp op = At(TokenKind::kMinus) ? UnaryOp::kNegate : At(TokenKind::kBang) ? UnaryOp::kNot : At(TokenKind::kTilde) ? UnaryOp::kBitNot : UnaryOp::kAddressOf;
+    case TokenKind::kMinus:
+    case TokenKind::kBang:
+    case TokenKind::kTilde:
+    case TokenKind::kAmp: {
+      UnaryOp op = At(TokenKind::kMinus)   ? UnaryOp::kNegate
+                   : At(TokenKind::kBang)  ? UnaryOp::kNot
+                   : At(TokenKind::kTilde) ? UnaryOp::kBitNot
+                                           : UnaryOp::kAddressOf;
       Take();
       ExprId operand = Prefix(braces);
       return ast_.Add(UnaryExpr{op, operand}, From(begin));
@@ -104,14 +133,20 @@ ExprId Parser::Prefix(Braces braces) {
       ExprId operand = At(TokenKind::kLeftBrace) ? Block({}, Peek().span) : Expression(braces);
       return ast_.Add(ComptimeExpr{operand}, From(begin));
     }
-    case TokenKind::kStar: case TokenKind::kLeftBracket: return Postfix(PointerOrArray(braces), begin, braces);
-    case TokenKind::kFn: case TokenKind::kTask: return Postfix(FnType(), begin, braces);
-    default: return Postfix(Primary(), begin, braces);
+    case TokenKind::kStar:
+    case TokenKind::kLeftBracket:
+      return Postfix(PointerOrArray(braces), begin, braces);
+    case TokenKind::kFn:
+    case TokenKind::kTask:
+      return Postfix(FnType(), begin, braces);
+    default:
+      return Postfix(Primary(), begin, braces);
   }
 }
 
 bool Parser::CanStartInitializer(ExprId operand) const {
-  return ast_.As<IdentExpr>(operand) || ast_.As<FieldExpr>(operand) || ast_.As<BuiltinExpr>(operand) || ast_.As<CallExpr>(operand) ||
+  return ast_.As<IdentExpr>(operand) || ast_.As<FieldExpr>(operand) ||
+         ast_.As<BuiltinExpr>(operand) || ast_.As<CallExpr>(operand) ||
          ast_.As<ArrayTypeExpr>(operand) || ast_.As<ContainerExpr>(operand);
 }
 
@@ -146,7 +181,8 @@ ExprId Parser::Postfix(ExprId operand, Span begin, Braces braces) {
         if (braces == Braces::kBlock || !CanStartInitializer(operand)) return operand;
         operand = Initializer(operand, begin);
         break;
-      default: return operand;
+      default:
+        return operand;
     }
   }
 }
@@ -179,7 +215,8 @@ ExprId Parser::Initializer(ExprId type, Span begin) {
     }
     init.value = Expression();
     init.span = From(element);
-    if (!fields.empty() && fields.front().name.IsNone() != init.name.IsNone()) Fault(DiagKind::kMixedInitializers, init.span);
+    if (!fields.empty() && fields.front().name.IsNone() != init.name.IsNone())
+      Fault(DiagKind::kMixedInitializers, init.span);
     fields.push_back(init);
     if (!Accept(TokenKind::kComma)) break;
   }
@@ -192,11 +229,15 @@ ExprId Parser::Primary() {
   switch (Peek().kind) {
     case TokenKind::kInt: {
       Span span = Take();
-      return ast_.Add(IntExpr{ast_.AddInt(ParseInt(Text(span), span, diags_)), names_.Intern(Text(span))}, span);
+      return ast_.Add(
+          IntExpr{ast_.AddInt(ParseInt(Text(span), span, diags_)), names_.Intern(Text(span))},
+          span);
     }
     case TokenKind::kFloat: {
       Span span = Take();
-      return ast_.Add(FloatExpr{ast_.AddFloat(ParseFloat(Text(span), span, diags_)), names_.Intern(Text(span))}, span);
+      return ast_.Add(
+          FloatExpr{ast_.AddFloat(ParseFloat(Text(span), span, diags_)), names_.Intern(Text(span))},
+          span);
     }
     case TokenKind::kChar: {
       Span span = Take();
@@ -209,11 +250,13 @@ ExprId Parser::Primary() {
       Span span = Take();
       return ast_.Add(StringExpr{names_.Intern(ParseQuoted(Text(span), span, diags_))}, span);
     }
-    case TokenKind::kTrue: case TokenKind::kFalse: {
+    case TokenKind::kTrue:
+    case TokenKind::kFalse: {
       bool value = At(TokenKind::kTrue);
       return ast_.Add(BoolExpr{value}, Take());
     }
-    case TokenKind::kUndefined: return ast_.Add(UndefinedExpr{}, Take());
+    case TokenKind::kUndefined:
+      return ast_.Add(UndefinedExpr{}, Take());
     case TokenKind::kIdentifier: {
       if (At(TokenKind::kColon, 1) && At(TokenKind::kLeftBrace, 2)) return Labelled();
       Span span = Take();
@@ -238,20 +281,30 @@ ExprId Parser::Primary() {
         return Initializer({}, begin);
       }
       break;
-    case TokenKind::kPipe: return TensorAccess();
-    case TokenKind::kLeftBrace: return Block({}, begin);
-    case TokenKind::kIf: return If(false);
-    case TokenKind::kSwitch: return Switch();
-    case TokenKind::kStruct: case TokenKind::kUnion: case TokenKind::kEnum: case TokenKind::kPacked: return Container();
+    case TokenKind::kPipe:
+      return TensorAccess();
+    case TokenKind::kLeftBrace:
+      return Block({}, begin);
+    case TokenKind::kIf:
+      return If(false);
+    case TokenKind::kSwitch:
+      return Switch();
+    case TokenKind::kStruct:
+    case TokenKind::kUnion:
+    case TokenKind::kEnum:
+    case TokenKind::kPacked:
+      return Container();
     case TokenKind::kExtern:
       if (At(TokenKind::kStruct, 1) || At(TokenKind::kUnion, 1)) return Container();
       break;
-    case TokenKind::kAsm: return Asm();
+    case TokenKind::kAsm:
+      return Asm();
     case TokenKind::kAnytype: {
       Fault(DiagKind::kAnytypeOutsideParams, begin);
       return Error(Take());
     }
-    default: break;
+    default:
+      break;
   }
   ExpectedHere(DiagKind::kExpectedExpression);
   ExprId error = ErrorHere();
@@ -328,8 +381,10 @@ List<AsmOperand> Parser::AsmOperands(bool clobbers) {
     Span constraint = Take();
     operand.constraint = names_.Intern(ParseQuoted(Text(constraint), constraint, diags_));
     if (!clobbers && Expect(TokenKind::kLeftParen)) {
-      if (Accept(TokenKind::kArrow)) operand.value = Type(Braces::kInit);
-      else operand.value = Expression();
+      if (Accept(TokenKind::kArrow))
+        operand.value = Type(Braces::kInit);
+      else
+        operand.value = Expression();
       Expect(TokenKind::kRightParen);
     }
     operand.span = From(begin);

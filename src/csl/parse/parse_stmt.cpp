@@ -9,18 +9,30 @@ namespace {
 
 std::optional<AssignOp> AssignOpOf(TokenKind kind) {
   switch (kind) {
-    case TokenKind::kAssign: return AssignOp::kPlain;
-    case TokenKind::kPlusAssign: return AssignOp::kAdd;
-    case TokenKind::kMinusAssign: return AssignOp::kSub;
-    case TokenKind::kStarAssign: return AssignOp::kMul;
-    case TokenKind::kSlashAssign: return AssignOp::kDiv;
-    case TokenKind::kPercentAssign: return AssignOp::kMod;
-    case TokenKind::kShlAssign: return AssignOp::kShl;
-    case TokenKind::kShrAssign: return AssignOp::kShr;
-    case TokenKind::kAmpAssign: return AssignOp::kBitAnd;
-    case TokenKind::kPipeAssign: return AssignOp::kBitOr;
-    case TokenKind::kCaretAssign: return AssignOp::kBitXor;
-    default: return std::nullopt;
+    case TokenKind::kAssign:
+      return AssignOp::kPlain;
+    case TokenKind::kPlusAssign:
+      return AssignOp::kAdd;
+    case TokenKind::kMinusAssign:
+      return AssignOp::kSub;
+    case TokenKind::kStarAssign:
+      return AssignOp::kMul;
+    case TokenKind::kSlashAssign:
+      return AssignOp::kDiv;
+    case TokenKind::kPercentAssign:
+      return AssignOp::kMod;
+    case TokenKind::kShlAssign:
+      return AssignOp::kShl;
+    case TokenKind::kShrAssign:
+      return AssignOp::kShr;
+    case TokenKind::kAmpAssign:
+      return AssignOp::kBitAnd;
+    case TokenKind::kPipeAssign:
+      return AssignOp::kBitOr;
+    case TokenKind::kCaretAssign:
+      return AssignOp::kBitXor;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -47,7 +59,9 @@ ExprId Parser::Block(Name label, Span begin) {
 ExprId Parser::Statement() {
   Span begin = Peek().span;
   switch (Peek().kind) {
-    case TokenKind::kVar: case TokenKind::kConst: case TokenKind::kParam: {
+    case TokenKind::kVar:
+    case TokenKind::kConst:
+    case TokenKind::kParam: {
       DeclId decl = Variable(begin, Linkage::kNone, false, true);
       return ast_.Add(DeclExpr{decl}, From(begin));
     }
@@ -63,36 +77,50 @@ ExprId Parser::Statement() {
         return ast_.Add(ComptimeExpr{block}, From(begin));
       }
       break;
-    default: break;
+    default:
+      break;
   }
   size_t faults = faults_;
   ExprId statement = BranchOrBody(true);
   if (!EndsWithBlock(statement)) {
-    if (faults_ == faults) ExpectSemicolon("the statement");
-    else Accept(TokenKind::kSemicolon);
+    if (faults_ == faults)
+      ExpectSemicolon("the statement");
+    else
+      Accept(TokenKind::kSemicolon);
   }
   return statement;
 }
 
-// One statement without its semicolon. In a value position (`as_statement` false) it is an expression that may be a jump or
-// a block, as in `const x = if (c) 1 else return;`.
+// One statement without its semicolon. In a value position (`as_statement` false) it is an
+// expression that may be a jump or a block, as in `const x = if (c) 1 else return;`.
 ExprId Parser::BranchOrBody(bool as_statement) {
   Nest nest(*this);
   if (nest.TooDeep()) return ErrorHere();
   Span begin = Peek().span;
   switch (Peek().kind) {
-    case TokenKind::kLeftBrace: return Block({}, begin);
-    case TokenKind::kIf: if (as_statement) return If(true); break;
-    case TokenKind::kSwitch: if (as_statement) return Switch(); break;
-    case TokenKind::kWhile: case TokenKind::kFor: return Loop(begin, {});
+    case TokenKind::kLeftBrace:
+      return Block({}, begin);
+    case TokenKind::kIf:
+      if (as_statement) return If(true);
+      break;
+    case TokenKind::kSwitch:
+      if (as_statement) return Switch();
+      break;
+    case TokenKind::kWhile:
+    case TokenKind::kFor:
+      return Loop(begin, {});
     case TokenKind::kInline:
       if (At(TokenKind::kWhile, 1) || At(TokenKind::kFor, 1)) return Loop(begin, {});
       break;
-    case TokenKind::kReturn: case TokenKind::kBreak: case TokenKind::kContinue: return Jump();
+    case TokenKind::kReturn:
+    case TokenKind::kBreak:
+    case TokenKind::kContinue:
+      return Jump();
     case TokenKind::kIdentifier:
       if (At(TokenKind::kColon, 1)) return Labelled();
       break;
-    default: break;
+    default:
+      break;
   }
   return as_statement ? AssignOrExpr() : Expression();
 }
@@ -110,9 +138,11 @@ ExprId Parser::AssignOrExpr() {
   ExprId target = Expression();
   auto op = AssignOpOf(Peek().kind);
   if (!op) return target;
-  bool assignable = ast_.As<IdentExpr>(target) || ast_.As<FieldExpr>(target) || ast_.As<IndexExpr>(target) || ast_.As<DerefExpr>(target) ||
+  bool assignable = ast_.As<IdentExpr>(target) || ast_.As<FieldExpr>(target) ||
+                    ast_.As<IndexExpr>(target) || ast_.As<DerefExpr>(target) ||
                     ast_.As<ErrorExpr>(target);
-  if (const BuiltinExpr* builtin = ast_.As<BuiltinExpr>(target)) assignable = names_.Text(builtin->name) == "field";
+  if (const BuiltinExpr* builtin = ast_.As<BuiltinExpr>(target))
+    assignable = names_.Text(builtin->name) == "field";
   if (!assignable) Fault(DiagKind::kAssignmentTarget, ast_.SpanOf(target));
   Take();
   ExprId value = Expression();
@@ -221,10 +251,15 @@ ExprId Parser::Jump() {
   if (kind == TokenKind::kContinue) return ast_.Add(ContinueExpr{label}, From(begin));
   ExprId value;
   switch (Peek().kind) {
-    case TokenKind::kSemicolon: case TokenKind::kRightBrace: case TokenKind::kRightParen: case TokenKind::kComma:
-    case TokenKind::kElse: case TokenKind::kEof:
+    case TokenKind::kSemicolon:
+    case TokenKind::kRightBrace:
+    case TokenKind::kRightParen:
+    case TokenKind::kComma:
+    case TokenKind::kElse:
+    case TokenKind::kEof:
       break;
-    default: value = BranchOrBody(false);
+    default:
+      value = BranchOrBody(false);
   }
   if (kind == TokenKind::kReturn) return ast_.Add(ReturnExpr{value}, From(begin));
   return ast_.Add(BreakExpr{label, value}, From(begin));
@@ -234,10 +269,14 @@ ExprId Parser::Jump() {
 bool Parser::EndsWithBlock(ExprId id) const {
   while (true) {
     if (ast_.As<BlockExpr>(id) || ast_.As<SwitchExpr>(id)) return true;
-    if (auto* loop = ast_.As<WhileExpr>(id)) id = loop->body;
-    else if (auto* each = ast_.As<ForExpr>(id)) id = each->body;
-    else if (auto* branch = ast_.As<IfExpr>(id)) id = branch->else_branch ? branch->else_branch : branch->then_branch;
-    else return false;
+    if (auto* loop = ast_.As<WhileExpr>(id))
+      id = loop->body;
+    else if (auto* each = ast_.As<ForExpr>(id))
+      id = each->body;
+    else if (auto* branch = ast_.As<IfExpr>(id))
+      id = branch->else_branch ? branch->else_branch : branch->then_branch;
+    else
+      return false;
   }
 }
 

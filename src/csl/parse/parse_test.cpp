@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The printer gives back what the parser read; random trees survive print and parse; no text breaks the parser.
+// The printer gives back what the parser read; random trees survive print and parse; no text breaks
+// the parser.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -59,7 +60,8 @@ TEST(Parser, InitialiserOrBlock) {
   EXPECT_EQ(OneExpr("{}"), "{}");
   EXPECT_EQ(OneExpr("|i,j|{M,N+1} -> p.*[i,j+1]"), "|i, j|{M, N + 1} -> p.*[i, j + 1]");
   EXPECT_EQ(OneExpr("[2]*const [4]u8{&a,&b}"), "[2]*const [4]u8{ &a, &b }");
-  EXPECT_EQ(OneExpr("@get_dsd(mem1d_dsd, .{.tensor_access = |i|{N} -> A[i]})"), "@get_dsd(mem1d_dsd, .{ .tensor_access = |i|{N} -> A[i] })");
+  EXPECT_EQ(OneExpr("@get_dsd(mem1d_dsd, .{.tensor_access = |i|{N} -> A[i]})"),
+            "@get_dsd(mem1d_dsd, .{ .tensor_access = |i|{N} -> A[i] })");
 }
 
 // The input files in a golden file (see driver/golden_file_testing.h); any other file as it is.
@@ -68,8 +70,10 @@ std::vector<std::string> Sections(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (line == "//--- expect") break;
-    if (line.starts_with("//--- ")) sections.emplace_back();
-    else sections.back() += line + "\n";
+    if (line.starts_with("//--- "))
+      sections.emplace_back();
+    else
+      sections.back() += line + "\n";
   }
   return sections;
 }
@@ -78,14 +82,17 @@ std::vector<std::string> Sections(const std::string& text) {
 TEST(Parser, PrintThenParseIsTheIdentity) {
   size_t count = 0;
   for (auto& entry : std::filesystem::recursive_directory_iterator(SZARENA_SOURCE_DIR "/src/csl")) {
-    if (entry.path().extension() != ".csl" || entry.path().filename().string().starts_with("fail_")) continue;
+    if (entry.path().extension() != ".csl" || entry.path().filename().string().starts_with("fail_"))
+      continue;
     std::stringstream text;
     text << std::ifstream(entry.path()).rdbuf();
     for (const std::string& source : Sections(text.str())) {
       Parsed first(source);
-      ASSERT_FALSE(first.diags.HasErrors()) << entry.path() << RenderText(first.sources, first.diags);
+      ASSERT_FALSE(first.diags.HasErrors())
+          << entry.path() << RenderText(first.sources, first.diags);
       Parsed second(Print(first.ast, first.names));
-      EXPECT_EQ(first.dump(), second.dump()) << entry.path() << RenderText(second.sources, second.diags);
+      EXPECT_EQ(first.dump(), second.dump())
+          << entry.path() << RenderText(second.sources, second.diags);
     }
     ++count;
   }
@@ -98,7 +105,8 @@ TEST(Parser, RandomTreesSurvivePrintAndParse) {
     Ast tree = testing::RandomTree(seed, names);
     std::string text = Print(tree, names);
     Parsed parsed(text);
-    ASSERT_FALSE(parsed.diags.HasErrors()) << "seed " << seed << "\n" << RenderText(parsed.sources, parsed.diags);
+    ASSERT_FALSE(parsed.diags.HasErrors()) << "seed " << seed << "\n"
+                                           << RenderText(parsed.sources, parsed.diags);
     ASSERT_EQ(Dump(tree, names), parsed.dump()) << "seed " << seed << "\n" << text;
   }
 }
@@ -106,9 +114,13 @@ TEST(Parser, RandomTreesSurvivePrintAndParse) {
 // Random token soup reaches deep into the parser.
 TEST(Parser, TokenSoupNeverBreaksIt) {
   std::mt19937 random(7);
-  const char* words[] = {"var ", "const ", "param ", "fn ", "task ", "inline ", "export ", "comptime ", "layout ", "if ", "else ", "while ", "for ",
-                         "switch ", "break ", "return ", "struct ", "enum ", "x ", "y ", "@as", "(", ")", "{", "}", "[", "]", ",", ";", ":", ".", "->",
-                         "=>", "=", "+", "-", "*", "&", "|", "==", "<", "1 ", "2.5 ", "\"s\"", "'c'", "align", "packed ", "asm ", "and ", "or ", "$"};
+  const char* words[] = {
+      "var ",  "const ",  "param ", "fn ",  "task ",   "inline ", "export ", "comptime ", "layout ",
+      "if ",   "else ",   "while ", "for ", "switch ", "break ",  "return ", "struct ",   "enum ",
+      "x ",    "y ",      "@as",    "(",    ")",       "{",       "}",       "[",         "]",
+      ",",     ";",       ":",      ".",    "->",      "=>",      "=",       "+",         "-",
+      "*",     "&",       "|",      "==",   "<",       "1 ",      "2.5 ",    "\"s\"",     "'c'",
+      "align", "packed ", "asm ",   "and ", "or ",     "$"};
   for (int round = 0; round < 4000; ++round) {
     std::string text;
     size_t length = random() % 60;
@@ -118,7 +130,9 @@ TEST(Parser, TokenSoupNeverBreaksIt) {
     RenderJson(parsed.sources, parsed.diags);
     if (!parsed.diags.HasErrors()) {
       Parsed again(Print(parsed.ast, parsed.names));
-      ASSERT_EQ(parsed.dump(), again.dump()) << text << "\n---\n" << Print(parsed.ast, parsed.names) << RenderText(again.sources, again.diags);
+      ASSERT_EQ(parsed.dump(), again.dump())
+          << text << "\n---\n"
+          << Print(parsed.ast, parsed.names) << RenderText(again.sources, again.diags);
     }
   }
 }
@@ -130,26 +144,36 @@ TEST(Parser, DepthIsLimitedEverywhere) {
     return all;
   };
   const int n = 20000;
-  for (std::string text : {"const x = " + repeat("(", n), "const x = " + repeat("-", n) + "1;", "const x = 1" + repeat("+1", n) + ";",
-                           "const x = a" + repeat(".a", n) + ";", "fn f() void " + repeat("{", n), "var x: " + repeat("*", n) + "u8;",
-                           "const x = " + repeat(".{", n), "const x = " + repeat("if (a) b else ", n) + "c;", "var x: " + repeat("[1]", n) + "u8;",
-                           "const x = " + repeat("@a(", n), "fn f() void { " + repeat("if (a) x = 1 else ", n) + "{} }",
-                           "const x = " + repeat("switch (", n), "var x: " + repeat("fn() ", n) + "void;", "const x = " + repeat("|i|{", n)}) {
+  for (std::string text :
+       {"const x = " + repeat("(", n), "const x = " + repeat("-", n) + "1;",
+        "const x = 1" + repeat("+1", n) + ";", "const x = a" + repeat(".a", n) + ";",
+        "fn f() void " + repeat("{", n), "var x: " + repeat("*", n) + "u8;",
+        "const x = " + repeat(".{", n), "const x = " + repeat("if (a) b else ", n) + "c;",
+        "var x: " + repeat("[1]", n) + "u8;", "const x = " + repeat("@a(", n),
+        "fn f() void { " + repeat("if (a) x = 1 else ", n) + "{} }",
+        "const x = " + repeat("switch (", n), "var x: " + repeat("fn() ", n) + "void;",
+        "const x = " + repeat("|i|{", n)}) {
     Parsed parsed(text);
     bool found = false;
-    for (const Diagnostic& diagnostic : parsed.diags.all()) found |= diagnostic.kind == DiagKind::kNestedTooDeep;
+    for (const Diagnostic& diagnostic : parsed.diags.all())
+      found |= diagnostic.kind == DiagKind::kNestedTooDeep;
     EXPECT_TRUE(found) << text.substr(0, 40);
     EXPECT_LT(parsed.diags.all().size(), 5u) << text.substr(0, 40);
   }
 }
 
 TEST(Parser, ManyFaultsOfOneFileAreAllReported) {
-  Parsed parsed("const a = ;\nvar b;\nfn f() void { x = 1 y = 2; if (a { } }\nconst c = 1;\ntask t() u16 {}\nfn g() void { return }\n");
+  Parsed parsed(
+      "const a = ;\nvar b;\nfn f() void { x = 1 y = 2; if (a { } }\nconst c = 1;\ntask t() u16 "
+      "{}\nfn g() void { return }\n");
   std::string text;
   for (const Diagnostic& diagnostic : parsed.diags.all()) {
-    text += std::to_string(parsed.sources.LineOf(diagnostic.span.begin)) + " " + std::string(InfoOf(diagnostic.kind).name) + "\n";
+    text += std::to_string(parsed.sources.LineOf(diagnostic.span.begin)) + " " +
+            std::string(InfoOf(diagnostic.kind).name) + "\n";
   }
-  EXPECT_EQ(text, "1 expected-expression\n2 missing-type\n3 missing-semicolon\n3 expected-token\n5 task-returns-value\n6 missing-semicolon\n");
+  EXPECT_EQ(text,
+            "1 expected-expression\n2 missing-type\n3 missing-semicolon\n3 expected-token\n5 "
+            "task-returns-value\n6 missing-semicolon\n");
 }
 
 }  // namespace

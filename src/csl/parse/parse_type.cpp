@@ -6,18 +6,24 @@ namespace szarena::csl {
 
 ExprId Parser::Type(Braces braces) {
   switch (Peek().kind) {
-    case TokenKind::kEof: case TokenKind::kSemicolon: case TokenKind::kAssign: case TokenKind::kComma: case TokenKind::kRightParen:
+    case TokenKind::kEof:
+    case TokenKind::kSemicolon:
+    case TokenKind::kAssign:
+    case TokenKind::kComma:
+    case TokenKind::kRightParen:
     case TokenKind::kRightBrace:
       ExpectedHere(DiagKind::kExpectedType);
       return ErrorHere();
-    default: return Prefix(braces);
+    default:
+      return Prefix(braces);
   }
 }
 
 // *T, *const T, [*]T, [*]const T, [M, N]T
 ExprId Parser::PointerOrArray(Braces braces) {
   Span begin = Peek().span;
-  bool many = At(TokenKind::kLeftBracket) && At(TokenKind::kStar, 1) && At(TokenKind::kRightBracket, 2);
+  bool many =
+      At(TokenKind::kLeftBracket) && At(TokenKind::kStar, 1) && At(TokenKind::kRightBracket, 2);
   if (many || At(TokenKind::kStar)) {
     for (int i = 0; i < (many ? 3 : 1); ++i) Take();
     bool is_const = Accept(TokenKind::kConst);
@@ -54,12 +60,18 @@ ExprId Parser::Container() {
   Span begin = Peek().span;
   if (nest.TooDeep()) return ErrorHere();
   ContainerExpr node{};
-  if (Accept(TokenKind::kPacked)) node.layout = ContainerLayout::kPacked;
-  else if (Accept(TokenKind::kExtern)) node.layout = ContainerLayout::kExtern;
-  if (Accept(TokenKind::kStruct)) node.kind = ContainerKind::kStruct;
-  else if (Accept(TokenKind::kUnion)) node.kind = ContainerKind::kUnion;
-  else if (Accept(TokenKind::kEnum)) node.kind = ContainerKind::kEnum;
-  else Expect(TokenKind::kStruct);
+  if (Accept(TokenKind::kPacked))
+    node.layout = ContainerLayout::kPacked;
+  else if (Accept(TokenKind::kExtern))
+    node.layout = ContainerLayout::kExtern;
+  if (Accept(TokenKind::kStruct))
+    node.kind = ContainerKind::kStruct;
+  else if (Accept(TokenKind::kUnion))
+    node.kind = ContainerKind::kUnion;
+  else if (Accept(TokenKind::kEnum))
+    node.kind = ContainerKind::kEnum;
+  else
+    Expect(TokenKind::kStruct);
   if (Accept(TokenKind::kLeftParen)) {
     node.tag = Type();
     Expect(TokenKind::kRightParen);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parser's state and all its productions; each .cpp file holds one family.
 //
-// Recovery: at most one message for a token. A production that cannot go on reports and returns an ErrorExpr without taking
-// the token; statements and declarations that had an error skip to a place where the next one can start.
+// Recovery: at most one message for a token. A production that cannot go on reports and returns an
+// ErrorExpr without taking the token; statements and declarations that had an error skip to a place
+// where the next one can start.
 #pragma once
 
 #include <string>
@@ -24,23 +25,25 @@ class Parser {
   enum class Braces : bool { kInit, kBlock };  // does '{' after an operand start its initialiser?
 
   // ---- parser.cpp: tokens and recovery
-  const Token& Peek(size_t ahead = 0) const { return tokens_[std::min(pos_ + ahead, tokens_.size() - 1)]; }
+  const Token& Peek(size_t ahead = 0) const {
+    return tokens_[std::min(pos_ + ahead, tokens_.size() - 1)];
+  }
   bool At(TokenKind kind, size_t ahead = 0) const { return Peek(ahead).kind == kind; }
   bool AtWord(std::string_view word, size_t ahead = 0) const;
   bool AtEnd() const { return At(TokenKind::kEof); }
-  Span Take();                    // the current token's span; moves on
-  bool Accept(TokenKind kind);    // takes the token if it is there
-  bool Expect(TokenKind kind);    // takes it or reports
+  Span Take();                  // the current token's span; moves on
+  bool Accept(TokenKind kind);  // takes the token if it is there
+  bool Expect(TokenKind kind);  // takes it or reports
   Name ExpectName(Span* span = nullptr);
   std::string_view Text(Span span) const { return sources_.Text(span); }
-  std::string Found() const;      // "'+'", "name 'foo'", …: the current token for messages
+  std::string Found() const;  // "'+'", "name 'foo'", …: the current token for messages
   Span From(Span begin) const { return {begin.begin, std::max(last_end_, begin.end)}; }
   template <typename... Args>
   void Fault(DiagKind kind, Span span, const Args&... args);
   void ExpectedHere(DiagKind kind);
   std::string_view ForeignRemedy() const;
   void ExpectSemicolon(std::string_view after);
-  bool AfterEnd() const;          // did the last token end a statement or declaration?
+  bool AfterEnd() const;  // did the last token end a statement or declaration?
   void SkipStatement();
   void SkipDeclaration();
   bool StartsDeclaration(size_t ahead = 0) const;
@@ -110,8 +113,8 @@ class Parser {
   std::vector<Token> tokens_;
   Ast ast_;
   size_t pos_ = 0;
-  uint32_t last_end_ = 0;               // end of the last token taken
-  size_t last_fault_ = SIZE_MAX;        // token index of the last message
+  uint32_t last_end_ = 0;         // end of the last token taken
+  size_t last_fault_ = SIZE_MAX;  // token index of the last message
   size_t faults_ = 0;
   int nesting_ = 0;
   bool gave_up_ = false;

@@ -15,11 +15,27 @@ class Generator {
     int count = 1 + Below(4);
     for (int i = 0; i < count; ++i) {
       switch (Below(6)) {
-        case 0: ast_.Add(Item{Item::Kind::kComptime, {}, Block(3, false), {}}); break;
-        case 1: ast_.Add(Item{Item::Kind::kLayout, {}, Block(3, false), {}}); break;
-        case 2: ast_.Add(Item{Item::Kind::kDecl, Function(), {}, {}}); break;
-        case 3: ast_.Add(Item{Item::Kind::kDecl, ast_.Add(VarDecl{VarKind::kColor, Linkage::kNone, false, {}, Maybe() ? Expr(2) : ExprId{}}, Word(), {}, {}, {}), {}, {}}); break;
-        default: ast_.Add(Item{Item::Kind::kDecl, Variable(true), {}, {}}); break;
+        case 0:
+          ast_.Add(Item{Item::Kind::kComptime, {}, Block(3, false), {}});
+          break;
+        case 1:
+          ast_.Add(Item{Item::Kind::kLayout, {}, Block(3, false), {}});
+          break;
+        case 2:
+          ast_.Add(Item{Item::Kind::kDecl, Function(), {}, {}});
+          break;
+        case 3:
+          ast_.Add(Item{
+              Item::Kind::kDecl,
+              ast_.Add(
+                  VarDecl{VarKind::kColor, Linkage::kNone, false, {}, Maybe() ? Expr(2) : ExprId{}},
+                  Word(), {}, {}, {}),
+              {},
+              {}});
+          break;
+        default:
+          ast_.Add(Item{Item::Kind::kDecl, Variable(true), {}, {}});
+          break;
       }
     }
     return std::move(ast_);
@@ -29,7 +45,8 @@ class Generator {
   int Below(int n) { return static_cast<int>(random_() % static_cast<uint32_t>(n)); }
   bool Maybe(int one_in = 2) { return Below(one_in) == 0; }
   Name Word() {
-    static constexpr std::string_view kWords[] = {"a", "b", "foo", "i16", "f32", "void", "x1", "layout_", "_", "EAST"};
+    static constexpr std::string_view kWords[] = {"a",    "b",  "foo",     "i16", "f32",
+                                                  "void", "x1", "layout_", "_",   "EAST"};
     return names_.Intern(kWords[Below(10)]);
   }
   ExprId Add(ExprNode node) { return ast_.Add(node, {}); }
@@ -84,11 +101,16 @@ class Generator {
 
   ExprId Statement(int depth, bool allow_decl = true) {
     switch (Below(depth > 0 ? 12 : 4)) {
-      case 0: return Add(AssignExpr{static_cast<AssignOp>(Below(11)), Target(), Expr(depth)});
-      case 1: return Add(ContinueExpr{Maybe() ? Word() : Name{}});
-      case 2: return Add(CallExpr{Ident(), Exprs(0, 2, [&] { return Expr(depth - 1); })});
-      case 3: return Add(ReturnExpr{Maybe() ? Expr(depth) : ExprId{}});
-      case 4: return Add(BreakExpr{Maybe() ? Word() : Name{}, Maybe() ? Expr(depth) : ExprId{}});
+      case 0:
+        return Add(AssignExpr{static_cast<AssignOp>(Below(11)), Target(), Expr(depth)});
+      case 1:
+        return Add(ContinueExpr{Maybe() ? Word() : Name{}});
+      case 2:
+        return Add(CallExpr{Ident(), Exprs(0, 2, [&] { return Expr(depth - 1); })});
+      case 3:
+        return Add(ReturnExpr{Maybe() ? Expr(depth) : ExprId{}});
+      case 4:
+        return Add(BreakExpr{Maybe() ? Word() : Name{}, Maybe() ? Expr(depth) : ExprId{}});
       case 5: {
         ExprId condition = Expr(depth - 1), then_branch = Block(depth - 1, false);
         return Add(IfExpr{condition, then_branch, Maybe() ? Block(depth - 1, false) : ExprId{}});
@@ -101,12 +123,18 @@ class Generator {
       }
       case 7: {
         ExprId sequence = Expr(depth - 1), body = Body(depth - 1);
-        return Add(ForExpr{Maybe(4) ? Word() : Name{}, Maybe(4), sequence, Word(), Maybe() ? Word() : Name{}, body});
+        return Add(ForExpr{Maybe(4) ? Word() : Name{}, Maybe(4), sequence, Word(),
+                           Maybe() ? Word() : Name{}, body});
       }
-      case 8: return Switch(depth);
-      case 9: if (allow_decl) return Add(DeclExpr{Variable(false)}); [[fallthrough]];
-      case 10: return Block(depth - 1, Maybe(3));
-      default: return Add(BuiltinExpr{Word(), Exprs(0, 3, [&] { return Expr(depth - 1); })});
+      case 8:
+        return Switch(depth);
+      case 9:
+        if (allow_decl) return Add(DeclExpr{Variable(false)});
+        [[fallthrough]];
+      case 10:
+        return Block(depth - 1, Maybe(3));
+      default:
+        return Add(BuiltinExpr{Word(), Exprs(0, 3, [&] { return Expr(depth - 1); })});
     }
   }
 
@@ -124,10 +152,14 @@ class Generator {
   ExprId Target() {
     ExprId base = Ident();
     switch (Below(4)) {
-      case 0: return Add(FieldExpr{base, Word(), {}});
-      case 1: return Add(DerefExpr{base});
-      case 2: return Add(IndexExpr{base, Exprs(1, 2, [&] { return Expr(1); })});
-      default: return base;
+      case 0:
+        return Add(FieldExpr{base, Word(), {}});
+      case 1:
+        return Add(DerefExpr{base});
+      case 2:
+        return Add(IndexExpr{base, Exprs(1, 2, [&] { return Expr(1); })});
+      default:
+        return base;
     }
   }
 
@@ -137,14 +169,18 @@ class Generator {
         auto dims = Exprs(1, 2, [&] { return Expr(depth - 1); });
         return Add(ArrayTypeExpr{dims, Type(depth - 1)});
       }
-      case 2: return Add(PointerTypeExpr{Maybe(), Maybe(), Type(depth - 1)});
+      case 2:
+        return Add(PointerTypeExpr{Maybe(), Maybe(), Type(depth - 1)});
       case 3: {
         auto params = Exprs(0, 2, [&] { return Type(depth - 1); });
         return Add(FnTypeExpr{params, Type(depth - 1), Maybe(4)});
       }
-      case 4: return Container(depth);
-      case 5: return Add(FieldExpr{Ident(), Word(), {}});
-      default: return Ident();
+      case 4:
+        return Container(depth);
+      case 5:
+        return Add(FieldExpr{Ident(), Word(), {}});
+      default:
+        return Ident();
     }
   }
 
@@ -165,13 +201,20 @@ class Generator {
 
   ExprId Literal() {
     switch (Below(7)) {
-      case 0: return Add(FloatExpr{ast_.AddFloat(1.5), names_.Intern("1.5")});
-      case 1: return Add(StringExpr{names_.Intern(std::string_view("q\"\\\t\x01\xff\0z", 8))});
-      case 2: return Add(BoolExpr{Maybe()});
-      case 3: return Add(UndefinedExpr{});
-      case 4: return Add(IntExpr{ast_.AddInt('x'), names_.Intern("'x'")});
-      case 5: return Add(IntExpr{ast_.AddInt(255), names_.Intern("0xff")});
-      default: return Ident();
+      case 0:
+        return Add(FloatExpr{ast_.AddFloat(1.5), names_.Intern("1.5")});
+      case 1:
+        return Add(StringExpr{names_.Intern(std::string_view("q\"\\\t\x01\xff\0z", 8))});
+      case 2:
+        return Add(BoolExpr{Maybe()});
+      case 3:
+        return Add(UndefinedExpr{});
+      case 4:
+        return Add(IntExpr{ast_.AddInt('x'), names_.Intern("'x'")});
+      case 5:
+        return Add(IntExpr{ast_.AddInt(255), names_.Intern("0xff")});
+      default:
+        return Ident();
     }
   }
 
@@ -183,19 +226,24 @@ class Generator {
     }
     bool named = Maybe();
     std::vector<FieldInit> fields;
-    for (int i = Below(4); i > 0; --i) fields.push_back({named ? Word() : Name{}, Expr(depth - 1), {}});
+    for (int i = Below(4); i > 0; --i)
+      fields.push_back({named ? Word() : Name{}, Expr(depth - 1), {}});
     return Add(InitExpr{type, ast_.AddList(fields)});
   }
 
   ExprId Expr(int depth) {
     if (depth <= 0) return Literal();
     switch (Below(16)) {
-      case 0: case 1: case 2: {
+      case 0:
+      case 1:
+      case 2: {
         ExprId lhs = Expr(depth - 1);
         return Add(BinaryExpr{static_cast<BinaryOp>(Below(18)), lhs, Expr(depth - 1), {}});
       }
-      case 3: return Add(UnaryExpr{static_cast<UnaryOp>(Below(4)), Expr(depth - 1)});
-      case 4: return Add(FieldExpr{Expr(depth - 1), Word(), {}});
+      case 3:
+        return Add(UnaryExpr{static_cast<UnaryOp>(Below(4)), Expr(depth - 1)});
+      case 4:
+        return Add(FieldExpr{Expr(depth - 1), Word(), {}});
       case 5: {
         ExprId base = Expr(depth - 1);
         return Add(IndexExpr{base, Exprs(1, 2, [&] { return Expr(depth - 1); })});
@@ -204,13 +252,16 @@ class Generator {
         ExprId callee = Expr(depth - 1);
         return Add(CallExpr{callee, Exprs(0, 2, [&] { return Expr(depth - 1); })});
       }
-      case 7: return Add(BuiltinExpr{Word(), Exprs(0, 3, [&] { return Expr(depth - 1); })});
-      case 8: return Init(depth);
+      case 7:
+        return Add(BuiltinExpr{Word(), Exprs(0, 3, [&] { return Expr(depth - 1); })});
+      case 8:
+        return Init(depth);
       case 9: {
         ExprId condition = Expr(depth - 1), then_branch = Expr(depth - 1);
         return Add(IfExpr{condition, then_branch, Maybe(4) ? ExprId{} : Expr(depth - 1)});
       }
-      case 10: return Type(depth);
+      case 10:
+        return Type(depth);
       case 11: {
         std::vector<Name> variables(static_cast<size_t>(1 + Below(2)), Word());
         auto list = ast_.AddList(variables);
@@ -218,12 +269,17 @@ class Generator {
         ExprId array = Ident();
         if (Maybe(3)) array = Add(DerefExpr{array});
         if (Maybe(3)) array = Add(FieldExpr{array, Word(), {}});
-        return Add(TensorAccessExpr{list, extents, array, Exprs(1, 2, [&] { return Expr(depth - 1); })});
+        return Add(
+            TensorAccessExpr{list, extents, array, Exprs(1, 2, [&] { return Expr(depth - 1); })});
       }
-      case 12: return Add(ComptimeExpr{Maybe(3) ? Block(depth - 1, false) : Expr(depth - 1)});
-      case 13: return Maybe() ? Switch(depth) : Block(depth - 1, Maybe());
-      case 14: return Maybe(3) ? Asm(depth) : Add(DerefExpr{Expr(depth - 1)});
-      default: return Literal();
+      case 12:
+        return Add(ComptimeExpr{Maybe(3) ? Block(depth - 1, false) : Expr(depth - 1)});
+      case 13:
+        return Maybe() ? Switch(depth) : Block(depth - 1, Maybe());
+      case 14:
+        return Maybe(3) ? Asm(depth) : Add(DerefExpr{Expr(depth - 1)});
+      default:
+        return Literal();
     }
   }
 
@@ -232,7 +288,10 @@ class Generator {
     auto operands = [&](bool clobbers) {
       std::vector<AsmOperand> list;
       for (int i = Below(3); i > 0; --i) {
-        list.push_back({clobbers ? Name{} : Word(), names_.Intern("=r"), clobbers ? ExprId{} : Expr(depth - 1), {}});
+        list.push_back({clobbers ? Name{} : Word(),
+                        names_.Intern("=r"),
+                        clobbers ? ExprId{} : Expr(depth - 1),
+                        {}});
       }
       return ast_.AddList(list);
     };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random syntax trees for tests: every node kind, all of them such that the parser could have made them.
+// Random syntax trees for tests: every node kind, all of them such that the parser could have made
+// them.
 #pragma once
 
 #include "csl/syntax/ast.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of builtins: name, arity, where it may stand, handler. See README.md for how to write one.
+// The table of builtins: name, arity, where it may stand, handler. See README.md for how to write
+// one.
 #pragma once
 
 #include <cstdint>
@@ -31,16 +32,16 @@ struct BuiltinCall {
   Evaluator& eval;
   const BuiltinEntry& entry;
   std::span<const ExprId> args;
-  Span span;       // of the whole call
-  TypeId expect;   // type that the surroundings ask for; error type where they do not
+  Span span;      // of the whole call
+  TypeId expect;  // type that the surroundings ask for; error type where they do not
 };
 
 using BuiltinHandler = Operand (*)(BuiltinCall& call);
 
 struct BuiltinEntry {
-  std::string_view name;   // without the @
+  std::string_view name;  // without the @
   int min_args = 0;
-  int max_args = 0;        // -1: any number
+  int max_args = 0;  // -1: any number
   uint8_t contexts = kAnywhere;
   BuiltinHandler handler = nullptr;
   std::string_view usage;  // "@get_color(id)": shown as the remedy of a wrong call
@@ -58,7 +59,8 @@ std::span<const BuiltinEntry> TaskBuiltins();
 std::span<const BuiltinEntry> MapBuiltins();
 std::span<const BuiltinEntry> NativeBuiltins();
 
-// The builtins of a compilation: sema's own families, and what other rooms add (layout, configuration).
+// The builtins of a compilation: sema's own families, and what other rooms add (layout,
+// configuration).
 class BuiltinTable {
  public:
   BuiltinTable();  // with sema's families

@@ -19,9 +19,8 @@ using bytecode::Reg;
 Value MakeDsd(TypeId type, const Descriptor& descriptor) {
   DsdBytes bytes;
   bytes.bytes.resize(bytecode::kDescriptorBytes);
-  bytecode::Encode(descriptor,
-                   std::span<uint8_t, bytecode::kDescriptorBytes>(bytes.bytes.data(),
-                                                                  bytecode::kDescriptorBytes));
+  bytecode::Encode(descriptor, std::span<uint8_t, bytecode::kDescriptorBytes>(
+                                   bytes.bytes.data(), bytecode::kDescriptorBytes));
   return {type, std::make_shared<const DsdBytes>(std::move(bytes))};
 }
 
@@ -82,12 +81,23 @@ class DsdMaker {
  private:
   void SetKnown(DsdField field, Int128 number) {
     switch (field) {
-      case DsdField::kExtent0: d_.extent[0] = static_cast<uint16_t>(number); break;
-      case DsdField::kStride0: d_.stride[0] = static_cast<int16_t>(number); break;
-      case DsdField::kColor: d_.color = static_cast<uint8_t>(number); break;
-      case DsdField::kQueue: d_.queue = static_cast<uint8_t>(number); break;
-      case DsdField::kWrap: d_.wrap = static_cast<uint16_t>(number); break;
-      default: SZARENA_CHECK(false, "a field that @get_dsd does not set");
+      case DsdField::kExtent0:
+        d_.extent[0] = static_cast<uint16_t>(number);
+        break;
+      case DsdField::kStride0:
+        d_.stride[0] = static_cast<int16_t>(number);
+        break;
+      case DsdField::kColor:
+        d_.color = static_cast<uint8_t>(number);
+        break;
+      case DsdField::kQueue:
+        d_.queue = static_cast<uint8_t>(number);
+        break;
+      case DsdField::kWrap:
+        d_.wrap = static_cast<uint16_t>(number);
+        break;
+      default:
+        SZARENA_CHECK(false, "a field that @get_dsd does not set");
     }
   }
 
@@ -100,12 +110,18 @@ class DsdMaker {
 
 bytecode::DsdKind ByteKind(DsdKind kind) {
   switch (kind) {
-    case DsdKind::kMem1d: return bytecode::DsdKind::kMem1d;
-    case DsdKind::kMem4d: return bytecode::DsdKind::kMem4d;
-    case DsdKind::kCircbuf: return bytecode::DsdKind::kCircbuf;
-    case DsdKind::kFabin: return bytecode::DsdKind::kFabin;
-    case DsdKind::kFabout: return bytecode::DsdKind::kFabout;
-    case DsdKind::kFifo: break;
+    case DsdKind::kMem1d:
+      return bytecode::DsdKind::kMem1d;
+    case DsdKind::kMem4d:
+      return bytecode::DsdKind::kMem4d;
+    case DsdKind::kCircbuf:
+      return bytecode::DsdKind::kCircbuf;
+    case DsdKind::kFabin:
+      return bytecode::DsdKind::kFabin;
+    case DsdKind::kFabout:
+      return bytecode::DsdKind::kFabout;
+    case DsdKind::kFifo:
+      break;
   }
   return bytecode::DsdKind::kNone;
 }
@@ -155,8 +171,8 @@ bool SetBase(Evaluator& eval, DsdMaker& maker, const Operand& base, Span span,
     maker.SetBounds(eval.BoundsOfPath(*pointer, span));
     maker.known().base = static_cast<uint16_t>(*address);
     if (is_known && offset != nullptr) {
-      maker.known().base = static_cast<uint16_t>(
-          *address + static_cast<int64_t>(*shift.value.as_int()) * size);
+      maker.known().base =
+          static_cast<uint16_t>(*address + static_cast<int64_t>(*shift.value.as_int()) * size);
     }
     if (is_known) return true;
   }
@@ -253,8 +269,7 @@ bool SetMemory1d(BuiltinCall& call, Settings& settings, DsdMaker& maker, bool is
            maker.Set(DsdField::kExtent0, extent->operand, types.u16(), extent->span);
   }
   if (base == nullptr || (extent == nullptr && !is_circular)) {
-    eval.Report(DiagKind::kDsdFieldMissing, call.span,
-                base == nullptr ? "base_address" : "extent");
+    eval.Report(DiagKind::kDsdFieldMissing, call.span, base == nullptr ? "base_address" : "extent");
     return false;
   }
   maker.known().stride[0] = 1;
@@ -305,7 +320,9 @@ bool SetMemory4d(BuiltinCall& call, Settings& settings, DsdMaker& maker) {
   }
   if (base == nullptr || extent == nullptr || stride == nullptr) {
     eval.Report(DiagKind::kDsdFieldMissing, call.span,
-                base == nullptr ? "base_address" : extent == nullptr ? "extent" : "stride");
+                base == nullptr     ? "base_address"
+                : extent == nullptr ? "extent"
+                                    : "stride");
     return false;
   }
   const std::optional<std::vector<int64_t>> extents = Numbers(eval, *extent);
@@ -345,7 +362,8 @@ void RecordFabric(BuiltinCall& call, Settings& settings, const Descriptor& d, bo
   for (const FabricDsd& other : eval.unit().fabric_dsds) {
     if (other.output != is_input && other.queue == d.queue && other.color == d.color) return;
   }
-  eval.unit().fabric_dsds.push_back({!is_input, queue != nullptr, in_library, d.queue, d.color, call.span});
+  eval.unit().fabric_dsds.push_back(
+      {!is_input, queue != nullptr, in_library, d.queue, d.color, call.span});
 }
 
 bool SetFabric(BuiltinCall& call, Settings& settings, DsdMaker& maker, bool is_input) {
@@ -360,11 +378,13 @@ bool SetFabric(BuiltinCall& call, Settings& settings, DsdMaker& maker, bool is_i
     }
     return maker.Set(field, entry->operand, type, entry->span);
   };
-  for (const std::string_view name : {"fabric_color", is_input ? "input_queue" : "output_queue"}) (void)settings.Find(name);
+  for (const std::string_view name : {"fabric_color", is_input ? "input_queue" : "output_queue"})
+    (void)settings.Find(name);
   const TypeId queue = types.Handle(is_input ? HandleKind::kInputQueue : HandleKind::kOutputQueue);
   const bool wse3 = eval.session().IsWse3();
   if (!set("extent", DsdField::kExtent0, types.u16(), true)) return false;
-  if (!set("fabric_color", DsdField::kColor, types.Handle(HandleKind::kColor), !wse3 && !is_input)) return false;
+  if (!set("fabric_color", DsdField::kColor, types.Handle(HandleKind::kColor), !wse3 && !is_input))
+    return false;
   Descriptor& d = maker.known();
   // WSE-2: what a DSD that names no queue gets (programs of SDK 1.1 and older).
   d.queue = is_input ? bytecode::kQueueOfColor : uint8_t{0};
@@ -376,7 +396,9 @@ bool SetFabric(BuiltinCall& call, Settings& settings, DsdMaker& maker, bool is_i
   RecordFabric(call, settings, d, is_input);
   d.elem_size = 4;
   // What simd_off and simd_max limit is not described: as without a mode.
-  if (const auto simd = settings.Choice("simd_mode", {"simd_32", "simd_64", "simd_32_or_64", "simd_max", "simd_off"}); simd && *simd < 3) {
+  if (const auto simd = settings.Choice(
+          "simd_mode", {"simd_32", "simd_64", "simd_32_or_64", "simd_max", "simd_off"});
+      simd && *simd < 3) {
     d.simd = static_cast<bytecode::SimdMode>(*simd + 1);
   }
   if (const auto priority = settings.Choice("priority", {"low", "medium", "high"})) {
@@ -418,12 +440,23 @@ Operand GetDsd(BuiltinCall& call) {
   maker.known().kind = ByteKind(*kind);
   bool ok = false;
   switch (*kind) {
-    case DsdKind::kMem1d: ok = SetMemory1d(call, settings, maker, false); break;
-    case DsdKind::kMem4d: ok = SetMemory4d(call, settings, maker); break;
-    case DsdKind::kCircbuf: ok = SetCircular(call, settings, maker); break;
-    case DsdKind::kFabin: ok = SetFabric(call, settings, maker, true); break;
-    case DsdKind::kFabout: ok = SetFabric(call, settings, maker, false); break;
-    case DsdKind::kFifo: break;
+    case DsdKind::kMem1d:
+      ok = SetMemory1d(call, settings, maker, false);
+      break;
+    case DsdKind::kMem4d:
+      ok = SetMemory4d(call, settings, maker);
+      break;
+    case DsdKind::kCircbuf:
+      ok = SetCircular(call, settings, maker);
+      break;
+    case DsdKind::kFabin:
+      ok = SetFabric(call, settings, maker, true);
+      break;
+    case DsdKind::kFabout:
+      ok = SetFabric(call, settings, maker, false);
+      break;
+    case DsdKind::kFifo:
+      break;
   }
   if (*kind != DsdKind::kFabin) {
     maker.known().wavelet_index_offset = settings.Bool("wavelet_index_offset", false);
@@ -530,7 +563,8 @@ Operand SetLength(BuiltinCall& call) {
   const Operand length = eval.EvalAs(call.args[1], eval.types().u16());
   if (length.Stops()) return length;
   TypeId type;
-  static constexpr auto kKinds = {DsdKind::kMem1d, DsdKind::kCircbuf, DsdKind::kFabin, DsdKind::kFabout};
+  static constexpr auto kKinds = {DsdKind::kMem1d, DsdKind::kCircbuf, DsdKind::kFabin,
+                                  DsdKind::kFabout};
   std::optional<Changed> changed = CopyOf(call, length.IsValue(), kKinds, type);
   if (!changed) return Operand::Error();
   if (changed->known) {
@@ -582,7 +616,8 @@ Operand IncrementOffset(BuiltinCall& call) {
 constexpr BuiltinEntry kEntries[] = {
     {"get_dsd", 2, 2, kAnywhere, GetDsd,
      "@get_dsd(mem1d_dsd, .{ .tensor_access = |i|{N} -> array[i] })"},
-    {"set_dsd_base_addr", 2, 2, kAnywhere, SetBaseAddr, "@set_dsd_base_addr(dsd, array_or_pointer)"},
+    {"set_dsd_base_addr", 2, 2, kAnywhere, SetBaseAddr,
+     "@set_dsd_base_addr(dsd, array_or_pointer)"},
     {"set_dsd_length", 2, 2, kAnywhere, SetLength, "@set_dsd_length(dsd, length)"},
     {"set_dsd_stride", 2, 2, kAnywhere, SetStride, "@set_dsd_stride(dsd, stride)"},
     {"increment_dsd_offset", 3, 3, kAnywhere, IncrementOffset,

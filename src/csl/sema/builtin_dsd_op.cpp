@@ -20,15 +20,17 @@ TypeId ScalarFor(Evaluator& eval, char letter, const Operand& operand) {
   TypeTable& types = eval.types();
   const TypeInfo& info = types[operand.type];
   switch (letter) {
-    case 'h': return eval.session().Fp16();
-    case 's': return types.f32();
+    case 'h':
+      return eval.session().Fp16();
+    case 's':
+      return types.f32();
     case 'w':
     case 'l': {
       const uint16_t bits = letter == 'w' ? 16 : 32;
       // Any scalar of the width: the operation moves bits.
-      const bool fits_width =
-          (info.kind == TypeKind::kInt || info.kind == TypeKind::kFloat ||
-           info.kind == TypeKind::kEnum) && info.bits == bits;
+      const bool fits_width = (info.kind == TypeKind::kInt || info.kind == TypeKind::kFloat ||
+                               info.kind == TypeKind::kEnum) &&
+                              info.bits == bits;
       if (fits_width) return operand.type;
       if (bits == 16 && (info.kind == TypeKind::kPointer || info.kind == TypeKind::kHandle)) {
         return operand.type;
@@ -38,7 +40,8 @@ TypeId ScalarFor(Evaluator& eval, char letter, const Operand& operand) {
       const bool is_signed = is_negative || (info.kind == TypeKind::kInt && info.is_signed);
       return types.Int(bits, is_signed);
     }
-    default: return types.error();
+    default:
+      return types.error();
   }
 }
 
@@ -113,14 +116,15 @@ Operand Run(BuiltinCall& call) {
     operands.push_back(eval.Detach(std::move(operand)));
     spans.push_back(eval.SpanOf(call.args[i]));
   }
-  if (!CheckDsdOperands(eval, call.entry.name, op, operands, spans, call.span)) return Operand::Error();
+  if (!CheckDsdOperands(eval, call.entry.name, op, operands, spans, call.span))
+    return Operand::Error();
   // @faddhs takes its f32 and its f16 in either order.
   const auto is_float = [&](const Operand& operand, uint16_t bits) {
     const TypeInfo& type = eval.types()[operand.type];
     return type.kind == TypeKind::kFloat && type.bits == bits;
   };
-  const bool swapped = op == DsdOp::kFaddhs &&
-                       (is_float(operands[1], 16) || is_float(operands[2], 32));
+  const bool swapped =
+      op == DsdOp::kFaddhs && (is_float(operands[1], 16) || is_float(operands[2], 32));
   bool may_be_fabric = false;
   for (size_t i = 0; i < operand_count; ++i) {
     const bool is_dest = has_dest && i == 0;
@@ -134,7 +138,8 @@ Operand Run(BuiltinCall& call) {
     (is_dest ? info.dest : info.src[source]) = *operand;
   }
   if (call.args.size() > operand_count) {
-    Settings settings(eval, call.args[operand_count], "the settings of @" + std::string(call.entry.name));
+    Settings settings(eval, call.args[operand_count],
+                      "the settings of @" + std::string(call.entry.name));
     if (!settings.valid() || !ReadAsyncSettings(eval, settings, info.settings, call.span)) {
       return Operand::Error();
     }
@@ -150,7 +155,8 @@ Operand Run(BuiltinCall& call) {
       }
     }
     if (op == DsdOp::kDfilt && (settings.Find("on_control") != nullptr || info.has_index)) {
-      return eval.Report(DiagKind::kDfiltSettings, call.span, info.has_index ? "has no '.index'" : "has no '.on_control'");
+      return eval.Report(DiagKind::kDfiltSettings, call.span,
+                         info.has_index ? "has no '.index'" : "has no '.on_control'");
     }
     if (!settings.Finish()) return Operand::Error();
     if (info.settings.async && !may_be_fabric) {
@@ -184,9 +190,13 @@ constexpr std::string_view UsageOf(char dest, std::string_view sources) {
 }
 
 constexpr BuiltinEntry kEntries[] = {
-#define DSDOP(name, builtin, dest, sources)                                                   \
-  {builtin, OperandsOf(dest, sources), OperandsOf(dest, sources) + 1, kInRuntime | kInComptime | kInGlobal, \
-   Run, UsageOf(dest, sources)},
+#define DSDOP(name, builtin, dest, sources) \
+  {builtin,                                 \
+   OperandsOf(dest, sources),               \
+   OperandsOf(dest, sources) + 1,           \
+   kInRuntime | kInComptime | kInGlobal,    \
+   Run,                                     \
+   UsageOf(dest, sources)},
 #include "bytecode/dsd_op.def"
 };
 

@@ -17,19 +17,21 @@ namespace {
 
 constexpr int64_t kMaxDsr = 15;
 
-Operand Void(BuiltinCall& call) {
-  return Operand::Of(MakeVoid(call.eval.types().void_type()));
-}
+Operand Void(BuiltinCall& call) { return Operand::Of(MakeVoid(call.eval.types().void_type())); }
 
 std::optional<DsrFile> FileOf(DsrKind kind) {
   switch (kind) {
     case DsrKind::kDest:
-    case DsrKind::kFifoDest: return DsrFile::kDest;
-    case DsrKind::kSrc0: return DsrFile::kSrc0;
+    case DsrKind::kFifoDest:
+      return DsrFile::kDest;
+    case DsrKind::kSrc0:
+      return DsrFile::kSrc0;
     case DsrKind::kSrc1:
-    case DsrKind::kFifoSrc1: return DsrFile::kSrc1;
+    case DsrKind::kFifoSrc1:
+      return DsrFile::kSrc1;
     case DsrKind::kXdsr:
-    case DsrKind::kSr: break;
+    case DsrKind::kSr:
+      break;
   }
   return std::nullopt;
 }
@@ -39,15 +41,13 @@ Operand GetDsr(BuiltinCall& call) {
   const std::optional<TypeId> type = eval.EvalType(call.args[0]);
   if (!type) return Operand::Error();
   const TypeInfo info = eval.types()[*type];
-  const std::optional<DsrFile> file =
-      info.kind == TypeKind::kDsr ? FileOf(info.dsr) : std::nullopt;
+  const std::optional<DsrFile> file = info.kind == TypeKind::kDsr ? FileOf(info.dsr) : std::nullopt;
   if (!file) {
     return eval.Report(DiagKind::kDsrKind, eval.SpanOf(call.args[0]), info.name);
   }
   const std::optional<int64_t> index = eval.EvalComptimeInt(call.args[1], 0, kMaxDsr);
   if (!index) return Operand::Error();
-  return Operand::Of(
-      MakeInt(*type, bytecode::DsrHandle(*file, static_cast<uint32_t>(*index))));
+  return Operand::Of(MakeInt(*type, bytecode::DsrHandle(*file, static_cast<uint32_t>(*index))));
 }
 
 Operand GetXdsr(BuiltinCall& call) {
@@ -105,7 +105,9 @@ Operand Load(BuiltinCall& call, size_t dsd_index) {
   if (call.args.size() > dsd_index + 1) {
     Settings settings(eval, call.args[dsd_index + 1], "the settings of @load_to_dsr");
     load.save_address = settings.Bool("save_address", false);
-    (void)settings.Bool("single_step", false);  // documented for the registers of @map, which steps them in any case
+    (void)settings.Bool(
+        "single_step",
+        false);  // documented for the registers of @map, which steps them in any case
     const auto done = [slot](bytecode::CodeClass& c) -> bytecode::Signal& {
       return c.dsr_inits[slot].load.settings.on_done;
     };
@@ -150,21 +152,25 @@ bool CheckFifoArch(Evaluator& eval, Settings& settings, const bytecode::FifoInfo
   const auto only = [&](std::string_view name, bool for_wse3) {
     Settings::Entry* entry = settings.Find(name);
     if (entry == nullptr || wse3 == for_wse3) return;
-    eval.Report(DiagKind::kSettingArch, entry->span, name, "a FIFO", for_wse3 ? "WSE-3" : "WSE-2", wse3 ? "WSE-3" : "WSE-2");
+    eval.Report(DiagKind::kSettingArch, entry->span, name, "a FIFO", for_wse3 ? "WSE-3" : "WSE-2",
+                wse3 ? "WSE-3" : "WSE-2");
     ok = false;
   };
   only("full_action", true);
   only("priority", true);
   only("simd_mode", false);
-  const bool waits = fifo.empty_action == bytecode::FifoAction::kSuspend || fifo.empty_action == bytecode::FifoAction::kFault;
+  const bool waits = fifo.empty_action == bytecode::FifoAction::kSuspend ||
+                     fifo.empty_action == bytecode::FifoAction::kFault;
   if (!wse3 && waits) {
-    eval.Report(DiagKind::kSettingArch, settings.Find("empty_action")->span, "suspend and .fault", "a FIFO's empty_action", "WSE-3", "WSE-2");
+    eval.Report(DiagKind::kSettingArch, settings.Find("empty_action")->span, "suspend and .fault",
+                "a FIFO's empty_action", "WSE-3", "WSE-2");
     ok = false;
   }
   return ok;
 }
 
-// Reads '.dest', '.src' and '.xdsr', the registers that the FIFO is to use. Operations on them go to the FIFO.
+// Reads '.dest', '.src' and '.xdsr', the registers that the FIFO is to use. Operations on them go
+// to the FIFO.
 bool ReadFifoRegisters(Evaluator& eval, Settings& settings, size_t slot, Span span) {
   std::optional<Int128> dest, src;
   int given = 0;
@@ -172,8 +178,11 @@ bool ReadFifoRegisters(Evaluator& eval, Settings& settings, size_t slot, Span sp
     Settings::Entry* entry = settings.Find(name);
     if (entry == nullptr) continue;
     ++given;
-    const DsrKind kind = name == "dest" ? DsrKind::kDest : name == "src" ? DsrKind::kSrc1 : DsrKind::kXdsr;
-    const std::optional<Value> value = eval.RequireValue(eval.Coerce(entry->operand, eval.types().Dsr(kind), entry->span), entry->span);
+    const DsrKind kind = name == "dest"  ? DsrKind::kDest
+                         : name == "src" ? DsrKind::kSrc1
+                                         : DsrKind::kXdsr;
+    const std::optional<Value> value = eval.RequireValue(
+        eval.Coerce(entry->operand, eval.types().Dsr(kind), entry->span), entry->span);
     if (!value || value->as_int() == nullptr) return false;
     if (name == "dest") dest = *value->as_int();
     if (name == "src") src = *value->as_int();
@@ -181,11 +190,14 @@ bool ReadFifoRegisters(Evaluator& eval, Settings& settings, size_t slot, Span sp
   if (given == 0) return true;
   const auto number = [](Int128 handle) { return static_cast<uint32_t>(handle) & 0xff; };
   if (given < 3 || number(*dest) != number(*src)) {
-    eval.Report(DiagKind::kFifoOwnRegisters, span, given < 3 ? "" : fmt::format(", not {} and {}", number(*dest), number(*src)));
+    eval.Report(DiagKind::kFifoOwnRegisters, span,
+                given < 3 ? "" : fmt::format(", not {} and {}", number(*dest), number(*src)));
     return false;
   }
   for (const Int128 handle : {*dest, *src}) {
-    if (!eval.unit().fifo_registers.emplace(static_cast<uint32_t>(handle), static_cast<uint32_t>(slot)).second) {
+    if (!eval.unit()
+             .fifo_registers.emplace(static_cast<uint32_t>(handle), static_cast<uint32_t>(slot))
+             .second) {
       eval.Report(DiagKind::kFifoRegister, span);
       return false;
     }
@@ -252,7 +264,8 @@ Operand AllocateFifo(BuiltinCall& call) {
     if (const auto priority = settings.Choice("priority", {"low", "medium", "high"})) {
       fifo.priority = static_cast<bytecode::Priority>(*priority + 1);
     }
-    (void)settings.Choice("simd_mode", {"simd_32", "simd_64", "simd_32_or_64", "simd_off", "simd_max"});
+    (void)settings.Choice("simd_mode",
+                          {"simd_32", "simd_64", "simd_32_or_64", "simd_off", "simd_max"});
     if (!ReadFifoRegisters(eval, settings, slot, call.span)) return Operand::Error();
     if (!CheckFifoArch(eval, settings, fifo)) return Operand::Error();
     if (!settings.Finish()) return Operand::Error();
@@ -292,7 +305,8 @@ constexpr BuiltinEntry kEntries[] = {
     {"get_xdsr", 1, 1, kAnywhere, GetXdsr, "@get_xdsr(id)"},
     {"get_sr", 1, 1, kAnywhere, GetXdsr, "@get_sr(id)"},
     {"load_to_dsr", 2, 3, kCode, LoadToDsr, "@load_to_dsr(dsr, dsd, .{ .save_address = true })"},
-    {"load_to_dsr_xdsr", 3, 4, kCode, LoadToDsrXdsr, "@load_to_dsr_xdsr(dsr, xdsr, dsd, .{ settings })"},
+    {"load_to_dsr_xdsr", 3, 4, kCode, LoadToDsrXdsr,
+     "@load_to_dsr_xdsr(dsr, xdsr, dsd, .{ settings })"},
     {"load_to_dsr_xdsr_sr", 4, 5, kCode, LoadToDsrXdsrSr,
      "@load_to_dsr_xdsr_sr(dsr, xdsr, .{ sr, … }, dsd, .{ settings })"},
     {"allocate_fifo", 1, 2, kInGlobal, AllocateFifo, "@allocate_fifo(buffer, .{ settings })"},

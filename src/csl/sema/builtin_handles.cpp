@@ -11,22 +11,31 @@ struct IdRange {
   int64_t max = 0;
 };
 
-// Programs of SDK 1.1 and older write @get_color(32) for "no colour here", and those of SDK 0.9 name tasks by colours from 24 on (WSE-2).
-// Whatever routes such a colour reports it.
+// Programs of SDK 1.1 and older write @get_color(32) for "no colour here", and those of SDK 0.9
+// name tasks by colours from 24 on (WSE-2). Whatever routes such a colour reports it.
 constexpr int kNoColorNumber = 32;
 constexpr int kMaxOldColor = 63;  // WSE-2 only
 
-// Valid ids (docs/csl/decisions.md, "Ids"); WSE-3 shares the task table between data and local tasks.
+// Valid ids (docs/csl/decisions.md, "Ids"); WSE-3 shares the task table between data and local
+// tasks.
 IdRange RangeOf(HandleKind kind, bool wse3) {
   switch (kind) {
-    case HandleKind::kColor: return {0, bytecode::kColorCount - 1};
-    case HandleKind::kDataTaskId: return {0, wse3 ? 7 : bytecode::kColorCount - 1};
-    case HandleKind::kLocalTaskId: return {wse3 ? 8 : 0, 30};
-    case HandleKind::kControlTaskId: return {0, bytecode::kTaskIdCount - 1};
-    case HandleKind::kInputQueue: return {0, 7};
-    case HandleKind::kOutputQueue: return {0, wse3 ? 7 : 5};
-    case HandleKind::kUtId: return {0, 7};
-    case HandleKind::kDirection: return {0, 4};
+    case HandleKind::kColor:
+      return {0, bytecode::kColorCount - 1};
+    case HandleKind::kDataTaskId:
+      return {0, wse3 ? 7 : bytecode::kColorCount - 1};
+    case HandleKind::kLocalTaskId:
+      return {wse3 ? 8 : 0, 30};
+    case HandleKind::kControlTaskId:
+      return {0, bytecode::kTaskIdCount - 1};
+    case HandleKind::kInputQueue:
+      return {0, 7};
+    case HandleKind::kOutputQueue:
+      return {0, wse3 ? 7 : 5};
+    case HandleKind::kUtId:
+      return {0, 7};
+    case HandleKind::kDirection:
+      return {0, 4};
   }
   return {};
 }
@@ -50,7 +59,9 @@ Operand MakeHandle(BuiltinCall& call, HandleKind kind, Operand id) {
   const Int128* number = id.value.as_int();
   if (number == nullptr) return eval.Report(DiagKind::kNotComptime, span, "an undefined value");
   const IdRange range = RangeOf(kind, eval.session().IsWse3());
-  const bool is_old = *number == kNoColorNumber || (!eval.session().IsWse3() && *number >= bytecode::kColorCount && *number <= kMaxOldColor);
+  const bool is_old =
+      *number == kNoColorNumber ||
+      (!eval.session().IsWse3() && *number >= bytecode::kColorCount && *number <= kMaxOldColor);
   if (kind == HandleKind::kColor && is_old) return Operand::Of(MakeInt(type, *number));
   if (*number < range.min || *number > range.max) {
     return eval.Report(DiagKind::kHandleRange, span, HandleKindName(kind), Int128ToString(*number),
@@ -77,18 +88,18 @@ Operand GetDataTaskId(BuiltinCall& call) {
   Evaluator& eval = call.eval;
   Operand id = eval.EvalLoaded(call.args[0]);
   if (id.Stops()) return id;
-  const HandleKind wanted =
-      eval.session().IsWse3() ? HandleKind::kInputQueue : HandleKind::kColor;
+  const HandleKind wanted = eval.session().IsWse3() ? HandleKind::kInputQueue : HandleKind::kColor;
   if (eval.types().IsHandle(id.type, wanted)) {
     const TypeId type = eval.types().Handle(HandleKind::kDataTaskId);
     if (id.IsValue()) return Operand::Of(MakeInt(type, *id.value.as_int()));
     if (eval.IsRuntime()) return Operand::Register(type, eval.ToReg(id, call.span));
   }
-  return eval.Report(DiagKind::kDataTaskIdSource, eval.SpanOf(call.args[0]),
-                     HandleKindName(wanted), eval.NameOf(id.type),
-                     eval.session().IsWse3() ? "WSE-3" : "WSE-2",
-                     eval.session().IsWse3() ? "write '@get_data_task_id(@get_input_queue(2))' and give the queue its colour: '@initialize_queue(@get_input_queue(2), .{ .color = c })'"
-                                             : "write '@get_data_task_id(color)'");
+  return eval.Report(DiagKind::kDataTaskIdSource, eval.SpanOf(call.args[0]), HandleKindName(wanted),
+                     eval.NameOf(id.type), eval.session().IsWse3() ? "WSE-3" : "WSE-2",
+                     eval.session().IsWse3()
+                         ? "write '@get_data_task_id(@get_input_queue(2))' and give the queue its "
+                           "colour: '@initialize_queue(@get_input_queue(2), .{ .color = c })'"
+                         : "write '@get_data_task_id(color)'");
 }
 
 Operand GetInt(BuiltinCall& call) {
@@ -135,7 +146,8 @@ constexpr BuiltinEntry kEntries[] = {
     {"get_output_queue", 1, 1, kAnywhere, GetOutputQueue, "@get_output_queue(id)"},
     {"get_ut_id", 1, 1, kAnywhere, GetUtId, "@get_ut_id(id)", true},
     {"get_int", 1, 1, kAnywhere, GetInt, "@get_int(handle)"},
-    {"get_color_id", 1, 1, kAnywhere, GetInt, "@get_color_id(color)"},  // the name of @get_int for colours up to SDK 1.1
+    {"get_color_id", 1, 1, kAnywhere, GetInt,
+     "@get_color_id(color)"},  // the name of @get_int for colours up to SDK 1.1
     {"get_filter_id", 1, 1, kAnywhere, GetFilterId, "@get_filter_id(color)"},
 };
 

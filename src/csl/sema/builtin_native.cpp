@@ -18,18 +18,30 @@ namespace {
 TypeId TypeOfLetter(Evaluator& eval, char letter) {
   TypeTable& types = eval.types();
   switch (letter) {
-    case 'b': return types.bool_type();
-    case 'c': return types.Int(8, false);
-    case 'w': return types.u16();
-    case 'i': return types.i16();
-    case 'l': return types.u32();
-    case 'j': return types.Int(32, true);
-    case 'h': return eval.session().Fp16();
-    case 's': return types.f32();
-    case 't': return types.comptime_string();
-    case 'e': return types.type_type();
-    case 'v': return types.void_type();
-    default: return types.error();  // p, x: any pointer, any scalar
+    case 'b':
+      return types.bool_type();
+    case 'c':
+      return types.Int(8, false);
+    case 'w':
+      return types.u16();
+    case 'i':
+      return types.i16();
+    case 'l':
+      return types.u32();
+    case 'j':
+      return types.Int(32, true);
+    case 'h':
+      return eval.session().Fp16();
+    case 's':
+      return types.f32();
+    case 't':
+      return types.comptime_string();
+    case 'e':
+      return types.type_type();
+    case 'v':
+      return types.void_type();
+    default:
+      return types.error();  // p, x: any pointer, any scalar
   }
 }
 
@@ -98,8 +110,7 @@ Operand EmitNative(BuiltinCall& call, Native native, std::span<const ExprId> arg
   std::vector<NativeArg> values = std::move(leading);
   TypeId last_type;
   for (const ExprId arg : args) {
-    const std::optional<NativeArg> value =
-        EvalArg(call, arg, letters[values.size()], last_type);
+    const std::optional<NativeArg> value = EvalArg(call, arg, letters[values.size()], last_type);
     if (!value) return Operand::Error();
     values.push_back(*value);
   }
@@ -107,9 +118,11 @@ Operand EmitNative(BuiltinCall& call, Native native, std::span<const ExprId> arg
   const bool is_void = eval.types().kind(result) == TypeKind::kVoid;
   if (!eval.IsRuntime() && bytecode::IsMath(native)) {
     const bytecode::FloatFormat fp16 = eval.session().target.fp16;
-    const uint64_t bits = bytecode::EvalMath(native, fp16, *values[0].bits, values.size() > 1 ? *values[1].bits : 0);
-    return Operand::Of(MakeFloat(result, info.result == 's' ? bytecode::F32ToDouble(static_cast<uint32_t>(bits))
-                                                            : bytecode::F16ToDouble(fp16, static_cast<uint16_t>(bits))));
+    const uint64_t bits =
+        bytecode::EvalMath(native, fp16, *values[0].bits, values.size() > 1 ? *values[1].bits : 0);
+    return Operand::Of(MakeFloat(
+        result, info.result == 's' ? bytecode::F32ToDouble(static_cast<uint32_t>(bits))
+                                   : bytecode::F16ToDouble(fp16, static_cast<uint16_t>(bits))));
   }
   if (!eval.IsRuntime()) {
     // In a comptime block: done at load. Elsewhere there is no hardware to ask.
@@ -152,13 +165,15 @@ Operand CallNative(BuiltinCall& call) {
   return EmitNative(call, native, call.args.subspan(1));
 }
 
-// @set_dsr_base_addr(dsr, pointer), of SDK 0.9 and older: the descriptor in a register gets another base address.
+// @set_dsr_base_addr(dsr, pointer), of SDK 0.9 and older: the descriptor in a register gets another
+// base address.
 Operand SetDsrBaseAddr(BuiltinCall& call) {
   Evaluator& eval = call.eval;
   const std::optional<Value> dsr = eval.EvalComptime(call.args[0]);
   if (!dsr) return Operand::Error();
   const TypeInfo info = eval.types()[dsr->type];
-  if (info.kind != TypeKind::kDsr || dsr->as_int() == nullptr) return eval.Report(DiagKind::kDsrKind, eval.SpanOf(call.args[0]), info.name);
+  if (info.kind != TypeKind::kDsr || dsr->as_int() == nullptr)
+    return eval.Report(DiagKind::kDsrKind, eval.SpanOf(call.args[0]), info.name);
   NativeArg handle;
   handle.bits = static_cast<uint64_t>(*dsr->as_int());
   return EmitNative(call, Native::k_dsr_set_base, call.args.subspan(1), {handle});
@@ -200,10 +215,12 @@ Operand QueueFlush(BuiltinCall& call) {
   const bool is_input = eval.types().IsHandle(queue.type, HandleKind::kInputQueue);
   if (!is_input && !eval.types().IsHandle(queue.type, HandleKind::kOutputQueue)) {
     return eval.Report(DiagKind::kTypeMismatch, eval.SpanOf(call.args[0]),
-                       "input_queue or output_queue", eval.NameOf(queue.type), "make one with '@get_input_queue(number)' or '@get_output_queue(number)'");
+                       "input_queue or output_queue", eval.NameOf(queue.type),
+                       "make one with '@get_input_queue(number)' or '@get_output_queue(number)'");
   }
   if (!eval.IsRuntime()) {
-    return eval.Report(DiagKind::kBuiltinPlace, call.span, call.entry.name, "in a function or task");
+    return eval.Report(DiagKind::kBuiltinPlace, call.span, call.entry.name,
+                       "in a function or task");
   }
   NativeArg id;
   id.reg = eval.ToReg(queue, call.span);

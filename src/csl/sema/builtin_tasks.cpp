@@ -28,9 +28,9 @@ namespace {
 
 struct TargetArg {
   TargetKind kind = TargetKind::kTask;
-  std::optional<uint32_t> id;      // known
-  bytecode::Reg reg = 0;           // else in a register
-  FnTemplate* task = nullptr;      // a task by name: its id may come later
+  std::optional<uint32_t> id;  // known
+  bytecode::Reg reg = 0;       // else in a register
+  FnTemplate* task = nullptr;  // a task by name: its id may come later
 };
 
 std::optional<TargetArg> Target(BuiltinCall& call) {
@@ -77,9 +77,11 @@ std::optional<TargetArg> Target(BuiltinCall& call) {
   }
   if (!is_ok) {
     eval.Report(DiagKind::kTaskTarget, span, call.entry.name, info.name,
-                is_activate                  ? "a local_task_id"
-                : eval.session().IsWse3() ? "a task id (of a data task: '@get_data_task_id(input_queue)'), an input queue or a ut_id"
-                                          : "a task id, a colour or an input queue");
+                is_activate ? "a local_task_id"
+                : eval.session().IsWse3()
+                    ? "a task id (of a data task: '@get_data_task_id(input_queue)'), an input "
+                      "queue or a ut_id"
+                    : "a task id, a colour or an input queue");
     return std::nullopt;
   }
   if (operand.IsValue()) {

@@ -79,8 +79,8 @@ std::optional<Value> Unflatten(Evaluator& eval, TypeId type, Uint128 bits) {
     case TypeKind::kArray: {
       std::vector<Value> elements;
       const TypeInfo& element = types[info.element];
-      const int width = element.bits != 0 ? element.bits
-                                          : static_cast<int>(types.SizeOf(info.element)) * 8;
+      const int width =
+          element.bits != 0 ? element.bits : static_cast<int>(types.SizeOf(info.element)) * 8;
       const int64_t count = types.ElementCount(type);
       if (width * count > 128) return std::nullopt;
       for (int64_t i = 0; i < count; ++i) {
@@ -338,8 +338,7 @@ Operand Rank(BuiltinCall& call) {
 Operand ElementCount(BuiltinCall& call) {
   const std::optional<TypeId> type = ArrayArg(call);
   if (!type) return Operand::Error();
-  return Operand::Of(
-      MakeInt(call.eval.types().u32(), call.eval.types().ElementCount(*type)));
+  return Operand::Of(MakeInt(call.eval.types().u32(), call.eval.types().ElementCount(*type)));
 }
 
 Operand ElementType(BuiltinCall& call) {
@@ -357,8 +356,7 @@ Operand ImportModule(BuiltinCall& call) {
     params = eval.EvalComptime(call.args[1]);
     if (!params) return Operand::Error();
   }
-  ModuleInstance* module =
-      eval.ImportModule(*path, params ? &*params : nullptr, call.span);
+  ModuleInstance* module = eval.ImportModule(*path, params ? &*params : nullptr, call.span);
   if (module == nullptr) return Operand::Error();
   return Operand::Of(Value{eval.types().module_type(), module});
 }

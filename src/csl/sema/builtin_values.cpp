@@ -16,9 +16,7 @@ using bytecode::Op;
 
 namespace {
 
-Operand Void(BuiltinCall& call) {
-  return Operand::Of(MakeVoid(call.eval.types().void_type()));
-}
+Operand Void(BuiltinCall& call) { return Operand::Of(MakeVoid(call.eval.types().void_type())); }
 
 // Zero of any type with a representation, or nothing.
 std::optional<Value> Zero(TypeTable& types, TypeId type) {
@@ -119,9 +117,7 @@ Operand Range(BuiltinCall& call) {
   }
   std::vector<Operand> bounds(3, Operand::Of(MakeInt(*element, 0)));
   bounds[2] = Operand::Of(MakeInt(eval.types().comptime_int(), 1));
-  const auto bound = [&](size_t arg) {
-    return eval.Detach(eval.EvalAs(call.args[arg], *element));
-  };
+  const auto bound = [&](size_t arg) { return eval.Detach(eval.EvalAs(call.args[arg], *element)); };
   if (call.args.size() == 2) {
     bounds[1] = bound(1);
   } else {
@@ -144,9 +140,12 @@ Operand RangePart(BuiltinCall& call) {
   if (operand.Stops()) return operand;
   const TypeInfo info = eval.types()[operand.type];
   if (info.kind != TypeKind::kRange) {
-    return eval.Report(DiagKind::kTypeMismatch, eval.SpanOf(call.args[0]), "range", info.name, "write '@range(TYPE, stop)'");
+    return eval.Report(DiagKind::kTypeMismatch, eval.SpanOf(call.args[0]), "range", info.name,
+                       "write '@range(TYPE, stop)'");
   }
-  const size_t part = call.entry.name == "range_start" ? 0 : call.entry.name == "range_stop" ? 1 : 2;
+  const size_t part = call.entry.name == "range_start"  ? 0
+                      : call.entry.name == "range_stop" ? 1
+                                                        : 2;
   if (operand.kind == Operand::Kind::kParts) return operand.parts[part];
   const RangeValue& range = *operand.value.as_range();
   const Int128 number = part == 0 ? range.start : part == 1 ? range.stop : range.step;
@@ -181,8 +180,7 @@ Operand StrCat(BuiltinCall& call) {
 Operand StrLen(BuiltinCall& call) {
   const std::optional<std::string> text = StringArg(call, 0);
   if (!text) return Operand::Error();
-  return Operand::Of(
-      MakeInt(call.eval.types().comptime_int(), static_cast<Int128>(text->size())));
+  return Operand::Of(MakeInt(call.eval.types().comptime_int(), static_cast<Int128>(text->size())));
 }
 
 // @get_array(string): its bytes as [N]u8.
@@ -200,8 +198,8 @@ Operand GetArray(BuiltinCall& call) {
 Operand GetStringFromByte(BuiltinCall& call) {
   const std::optional<int64_t> byte = call.eval.EvalComptimeInt(call.args[0], 0, 255);
   if (!byte) return Operand::Error();
-  return Operand::Of(MakeText(call.eval.types().comptime_string(),
-                              std::string(1, static_cast<char>(*byte))));
+  return Operand::Of(
+      MakeText(call.eval.types().comptime_string(), std::string(1, static_cast<char>(*byte))));
 }
 
 Operand ComptimeAssert(BuiltinCall& call) {
@@ -272,7 +270,8 @@ constexpr BuiltinEntry kEntries[] = {
     {"strlen", 1, 1, kAnywhere, StrLen, "@strlen(string)"},
     {"get_array", 1, 1, kAnywhere, GetArray, "@get_array(string)"},
     {"get_string_from_byte", 1, 1, kAnywhere, GetStringFromByte, "@get_string_from_byte(byte)"},
-    {"comptime_assert", 1, 2, kAnywhere, ComptimeAssert, "@comptime_assert(condition, \"message\")"},
+    {"comptime_assert", 1, 2, kAnywhere, ComptimeAssert,
+     "@comptime_assert(condition, \"message\")"},
     {"assert", 1, 1, kAnywhere, Assert, "@assert(condition)"},
     {"comptime_print", 0, -1, kAnywhere, ComptimePrint, "@comptime_print(value, …)"},
     {"import_comptime_value", 2, 2, kAnywhere, ImportComptimeValue,

@@ -14,18 +14,20 @@ namespace szarena::csl {
 
 class ClassAnalysis {
  public:
-  // `extension`: state of configuration builtins, may be null. width x height: the program rectangle.
+  // `extension`: state of configuration builtins, may be null. width x height: the program
+  // rectangle.
   ClassAnalysis(Session& session, std::unique_ptr<UnitExtension> extension, int width, int height);
 
   Unit& unit() { return unit_; }
   Evaluator& evaluator() { return evaluator_; }
 
-  // Instantiates the file, runs its comptime blocks and those of its imports, compiles what they bind
-  // and export, and writes the memory image. `params`: a struct, or null. False after a diagnostic.
+  // Instantiates the file, runs its comptime blocks and those of its imports, compiles what they
+  // bind and export, and writes the memory image. `params`: a struct, or null. False after a
+  // diagnostic.
   bool Run(const Ast& ast, const std::string& path, const Value* params, Span origin);
 
-  // Variables of the file itself that got memory. Given to another analysis of the same class before
-  // its Run, they lie in the order of declaration there.
+  // Variables of the file itself that got memory. Given to another analysis of the same class
+  // before its Run, they lie in the order of declaration there.
   std::set<std::string> PlacedVariables() const;
   void PlaceFirst(std::set<std::string> variables) { first_ = std::move(variables); }
 

@@ -202,7 +202,8 @@ Operand Evaluator::Coerce(Operand operand, TypeId type, Span span) {
       return Report(DiagKind::kIntegerDoesNotFit, span, Int128ToString(*operand.value.as_int()),
                     to.name);
     }
-    return Report(DiagKind::kTypeMismatch, span, to.name, from.name, RemedyForType(types(), type, operand.type));
+    return Report(DiagKind::kTypeMismatch, span, to.name, from.name,
+                  RemedyForType(types(), type, operand.type));
   };
 
   switch (operand.kind) {

@@ -26,17 +26,23 @@ constexpr std::string_view kFilter[] = {"D"};
 
 bool IsFifo(const TypeInfo& info) {
   return (info.kind == TypeKind::kDsd && info.dsd == DsdKind::kFifo) ||
-         (info.kind == TypeKind::kDsr && (info.dsr == DsrKind::kFifoDest || info.dsr == DsrKind::kFifoSrc1));
+         (info.kind == TypeKind::kDsr &&
+          (info.dsr == DsrKind::kFifoDest || info.dsr == DsrKind::kFifoSrc1));
 }
 
-bool IsFabin(const TypeInfo& info) { return info.kind == TypeKind::kDsd && info.dsd == DsdKind::kFabin; }
+bool IsFabin(const TypeInfo& info) {
+  return info.kind == TypeKind::kDsd && info.dsd == DsdKind::kFabin;
+}
 
 // May a value of this type be written, or be read? Reports where not.
-bool CheckPlace(Evaluator& eval, std::string_view builtin, const TypeInfo& info, bool is_dest, Span span) {
+bool CheckPlace(Evaluator& eval, std::string_view builtin, const TypeInfo& info, bool is_dest,
+                Span span) {
   std::string_view why;
   if (info.kind == TypeKind::kDsd) {
-    if (is_dest && info.dsd == DsdKind::kFabin) why = "a fabin_dsd brings wavelets in: send with a fabout_dsd";
-    if (!is_dest && info.dsd == DsdKind::kFabout) why = "a fabout_dsd sends wavelets out: receive with a fabin_dsd";
+    if (is_dest && info.dsd == DsdKind::kFabin)
+      why = "a fabin_dsd brings wavelets in: send with a fabout_dsd";
+    if (!is_dest && info.dsd == DsdKind::kFabout)
+      why = "a fabout_dsd sends wavelets out: receive with a fabin_dsd";
   } else if (info.kind == TypeKind::kDsr) {
     const bool only_source = info.dsr == DsrKind::kSrc1 || info.dsr == DsrKind::kFifoSrc1;
     const bool only_dest = info.dsr == DsrKind::kDest || info.dsr == DsrKind::kFifoDest;
@@ -44,23 +50,31 @@ bool CheckPlace(Evaluator& eval, std::string_view builtin, const TypeInfo& info,
     if (!is_dest && only_dest) why = "a source is in a dsr_src0 or dsr_src1";
   }
   if (why.empty()) return true;
-  eval.Report(DiagKind::kDsdOpPlace, span, info.name, is_dest ? "the destination" : "a source", builtin, why);
+  eval.Report(DiagKind::kDsdOpPlace, span, info.name, is_dest ? "the destination" : "a source",
+              builtin, why);
   return false;
 }
 
 // FIFOs: where two sources or more are descriptors, one FIFO at most, and not as the first source.
-bool CheckFifos(Evaluator& eval, std::string_view builtin, const std::vector<TypeInfo>& types, const std::vector<Span>& spans) {
-  const auto is_descriptor = [](const TypeInfo& info) { return info.kind == TypeKind::kDsd || info.kind == TypeKind::kDsr; };
-  if (types.size() < 3 || std::count_if(types.begin() + 1, types.end(), is_descriptor) < 2) return true;
+bool CheckFifos(Evaluator& eval, std::string_view builtin, const std::vector<TypeInfo>& types,
+                const std::vector<Span>& spans) {
+  const auto is_descriptor = [](const TypeInfo& info) {
+    return info.kind == TypeKind::kDsd || info.kind == TypeKind::kDsr;
+  };
+  if (types.size() < 3 || std::count_if(types.begin() + 1, types.end(), is_descriptor) < 2)
+    return true;
   size_t fifos = 0;
   for (size_t i = 0; i < types.size(); ++i) {
     if (!IsFifo(types[i])) continue;
     if (i == 1) {
-      eval.Report(DiagKind::kFifoOperand, spans[i], "only a later source", builtin, "make it the second source, or move its elements to memory first");
+      eval.Report(DiagKind::kFifoOperand, spans[i], "only a later source", builtin,
+                  "make it the second source, or move its elements to memory first");
       return false;
     }
     if (++fifos > 1) {
-      eval.Report(DiagKind::kFifoOperand, spans[i], "only one operand", builtin, "an operation with two sources takes one FIFO: move the other's elements to memory first");
+      eval.Report(DiagKind::kFifoOperand, spans[i], "only one operand", builtin,
+                  "an operation with two sources takes one FIFO: move the other's elements to "
+                  "memory first");
       return false;
     }
   }
@@ -71,19 +85,60 @@ bool CheckFifos(Evaluator& eval, std::string_view builtin, const std::vector<Typ
 
 Forms FormsOf(DsdOp op) {
   switch (op) {
-    case DsdOp::kMov16: case DsdOp::kMov32: case DsdOp::kFmovh: case DsdOp::kFmovs: return kMove;
-    case DsdOp::kFh2xp16: case DsdOp::kFs2xp16: return kToInteger;
-    case DsdOp::kAdd16: case DsdOp::kAddc16: case DsdOp::kAnd16: case DsdOp::kOr16: case DsdOp::kXor16:
-    case DsdOp::kSll16: case DsdOp::kSlr16: case DsdOp::kSar16: return kInteger;
-    case DsdOp::kSub16: return kSubtract;
-    case DsdOp::kFaddh: case DsdOp::kFadds: case DsdOp::kFaddhs: case DsdOp::kFsubh: case DsdOp::kFsubs:
-    case DsdOp::kFmulh: case DsdOp::kFmuls: case DsdOp::kFmaxh: case DsdOp::kFmaxs: return kFloat;
-    case DsdOp::kFmach: case DsdOp::kFmacs: case DsdOp::kFmachs: return kMultiplyAdd;
-    case DsdOp::kFnormh: case DsdOp::kFnorms: return kNorm;
-    case DsdOp::kFscaleh: case DsdOp::kFscales: return kScale;
-    case DsdOp::kDfilt: return kFilter;
-    case DsdOp::kClz: case DsdOp::kCtz: case DsdOp::kPopcnt: case DsdOp::kFnegh: case DsdOp::kFnegs: case DsdOp::kFabsh:
-    case DsdOp::kFabss: case DsdOp::kFh2s: case DsdOp::kFs2h: case DsdOp::kXp162fh: case DsdOp::kXp162fs: case DsdOp::kCount: break;
+    case DsdOp::kMov16:
+    case DsdOp::kMov32:
+    case DsdOp::kFmovh:
+    case DsdOp::kFmovs:
+      return kMove;
+    case DsdOp::kFh2xp16:
+    case DsdOp::kFs2xp16:
+      return kToInteger;
+    case DsdOp::kAdd16:
+    case DsdOp::kAddc16:
+    case DsdOp::kAnd16:
+    case DsdOp::kOr16:
+    case DsdOp::kXor16:
+    case DsdOp::kSll16:
+    case DsdOp::kSlr16:
+    case DsdOp::kSar16:
+      return kInteger;
+    case DsdOp::kSub16:
+      return kSubtract;
+    case DsdOp::kFaddh:
+    case DsdOp::kFadds:
+    case DsdOp::kFaddhs:
+    case DsdOp::kFsubh:
+    case DsdOp::kFsubs:
+    case DsdOp::kFmulh:
+    case DsdOp::kFmuls:
+    case DsdOp::kFmaxh:
+    case DsdOp::kFmaxs:
+      return kFloat;
+    case DsdOp::kFmach:
+    case DsdOp::kFmacs:
+    case DsdOp::kFmachs:
+      return kMultiplyAdd;
+    case DsdOp::kFnormh:
+    case DsdOp::kFnorms:
+      return kNorm;
+    case DsdOp::kFscaleh:
+    case DsdOp::kFscales:
+      return kScale;
+    case DsdOp::kDfilt:
+      return kFilter;
+    case DsdOp::kClz:
+    case DsdOp::kCtz:
+    case DsdOp::kPopcnt:
+    case DsdOp::kFnegh:
+    case DsdOp::kFnegs:
+    case DsdOp::kFabsh:
+    case DsdOp::kFabss:
+    case DsdOp::kFh2s:
+    case DsdOp::kFs2h:
+    case DsdOp::kXp162fh:
+    case DsdOp::kXp162fs:
+    case DsdOp::kCount:
+      break;
   }
   return kUnary;
 }
@@ -97,8 +152,9 @@ std::string FormText(std::string_view form) {
   return text + ")";
 }
 
-bool CheckDsdOperands(Evaluator& eval, std::string_view builtin, DsdOp op, const std::vector<Operand>& operands,
-                      const std::vector<Span>& spans, Span call) {
+bool CheckDsdOperands(Evaluator& eval, std::string_view builtin, DsdOp op,
+                      const std::vector<Operand>& operands, const std::vector<Span>& spans,
+                      Span call) {
   std::string form;
   std::vector<TypeInfo> types;
   size_t fabins = 0;
@@ -117,11 +173,15 @@ bool CheckDsdOperands(Evaluator& eval, std::string_view builtin, DsdOp op, const
   for (const std::string_view candidate : forms) known = known || candidate == form;
   if (!known) {
     std::string texts;
-    for (const std::string_view candidate : forms) texts += (texts.empty() ? "" : ", ") + FormText(candidate);
-    // What the machine does with other types or operations just so: the running reduction of integers, a scalar less a vector.
-    known = (forms.data() == std::data(kInteger) && form == "PVD") || (forms.data() == std::data(kSubtract) && form == "DVD");
+    for (const std::string_view candidate : forms)
+      texts += (texts.empty() ? "" : ", ") + FormText(candidate);
+    // What the machine does with other types or operations just so: the running reduction of
+    // integers, a scalar less a vector.
+    known = (forms.data() == std::data(kInteger) && form == "PVD") ||
+            (forms.data() == std::data(kSubtract) && form == "DVD");
     if (!known || eval.session().pedantic) {
-      eval.Report(known ? DiagKind::kDsdOpUndocumented : DiagKind::kDsdOpForm, call, builtin, FormText(form), texts);
+      eval.Report(known ? DiagKind::kDsdOpUndocumented : DiagKind::kDsdOpForm, call, builtin,
+                  FormText(form), texts);
     }
     if (!known) return false;
   }
@@ -145,7 +205,8 @@ bool CheckDsdOperands(Evaluator& eval, std::string_view builtin, DsdOp op, const
 bool CheckMapOperand(Evaluator& eval, const Operand& operand, bool is_output, Span span) {
   const TypeInfo info = eval.types()[operand.type];
   if (IsFifo(info)) {
-    eval.Report(DiagKind::kFifoOperand, span, "no operand", "map", "move its elements to memory first, e.g. with @mov16");
+    eval.Report(DiagKind::kFifoOperand, span, "no operand", "map",
+                "move its elements to memory first, e.g. with @mov16");
     return false;
   }
   return CheckPlace(eval, "map", info, is_output, span);

@@ -19,8 +19,9 @@ bool IsDsdLike(Evaluator& eval, TypeId type) {
 bool MayBeFabric(Evaluator& eval, TypeId type) {
   const TypeInfo& info = eval.types()[type];
   if (info.kind == TypeKind::kDsr) return true;
-  return info.kind == TypeKind::kDsd && (info.dsd == DsdKind::kFabin || info.dsd == DsdKind::kFabout ||
-                                         info.dsd == DsdKind::kFifo);
+  return info.kind == TypeKind::kDsd &&
+         (info.dsd == DsdKind::kFabin || info.dsd == DsdKind::kFabout ||
+          info.dsd == DsdKind::kFifo);
 }
 
 std::optional<bytecode::Operand> DsdOperand(Evaluator& eval, const Operand& operand, Span span) {
@@ -77,7 +78,8 @@ bool ReadSignal(Evaluator& eval, const Settings::Entry& entry, SignalKind kind, 
       }
       if (slot != nullptr) {
         eval.unit().pending_ids.push_back(
-            {task, entry.span, [slot](bytecode::CodeClass& code, uint32_t id) { slot(code).id = id; }});
+            {task, entry.span,
+             [slot](bytecode::CodeClass& code, uint32_t id) { slot(code).id = id; }});
         return true;
       }
     }

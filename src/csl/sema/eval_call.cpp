@@ -54,7 +54,8 @@ Operand Evaluator::CallFn(FnTemplate& fn, std::vector<Operand> args, std::vector
   const size_t wanted = fn.module->ast->Get(fn.node->params).size();
   if (fn.node->is_task) return Report(DiagKind::kCallOfTask, span, name);
   if (args.size() != wanted) {
-    session().diags.Report(DiagKind::kCallArity, span, name, wanted, args.size())
+    session()
+        .diags.Report(DiagKind::kCallArity, span, name, wanted, args.size())
         .Note(fn.module->ast->NameSpanOf(fn.decl), "declared here");
     return Operand::Error();
   }
@@ -269,8 +270,9 @@ Operand Evaluator::EmitCall(const std::vector<TypeId>& param_types, TypeId resul
       regs.push_back(ToReg(arg, spans[i]));
       continue;
     }
-    const bool is_shared = (arg.kind == Operand::Kind::kMemory || arg.kind == Operand::Kind::kPath) &&
-                           !arg.is_const && !arg.is_temp;
+    const bool is_shared =
+        (arg.kind == Operand::Kind::kMemory || arg.kind == Operand::Kind::kPath) && !arg.is_const &&
+        !arg.is_temp;
     arg = ToMemory(std::move(arg), spans[i]);
     if (arg.Stops()) return arg;
     if (is_shared) {
@@ -297,7 +299,8 @@ Operand Evaluator::EmitCall(const std::vector<TypeId>& param_types, TypeId resul
 
 std::optional<uint32_t> Evaluator::FunctionIndex(FnTemplate& fn, Span span) {
   if (!ResolveSignature(fn)) return std::nullopt;
-  if (span.IsNone()) span = fn.module->ast->NameSpanOf(fn.decl);  // an initial value: no better place is known
+  if (span.IsNone())
+    span = fn.module->ast->NameSpanOf(fn.decl);  // an initial value: no better place is known
   if (fn.is_generic) {
     Report(DiagKind::kGenericAddress, span, TextOf(fn.name));
     return std::nullopt;
@@ -353,7 +356,8 @@ void Evaluator::CompilePending() {
 Span Evaluator::CallOf(const FnInstance& instance) const {
   if (!instance.fn->is_generic && !instance.fn->module->is_library) return {};
   const FnInstance* at = &instance;
-  while (at->fn->module->is_library && at->caller != nullptr && at->caller->fn->module->is_library) at = at->caller;
+  while (at->fn->module->is_library && at->caller != nullptr && at->caller->fn->module->is_library)
+    at = at->caller;
   return at->called_from;
 }
 
@@ -361,13 +365,15 @@ void Evaluator::CompileBody(FnInstance& instance) {
   FnTemplate& fn = *instance.fn;
   const FnInstance* saved_compiling = std::exchange(compiling_, &instance);
   std::optional<DiagSink::Context> context;
-  if (const Span call = CallOf(instance); !call.IsNone()) context.emplace(session().diags, call, "called from here");
+  if (const Span call = CallOf(instance); !call.IsNone())
+    context.emplace(session().diags, call, "called from here");
   const TypeId result = instance.result;
   const bool returns_memory = types().IsAggregate(result) || types().kind(result) == TypeKind::kDsd;
   const std::span<const Param> params = fn.module->ast->Get(fn.node->params);
   bool has_format = CheckFloatFormat(result, fn.module->ast->NameSpanOf(fn.decl));
   for (size_t i = 0; i < params.size(); ++i) {
-    if (!instance.comptime_args[i]) has_format = CheckFloatFormat(instance.param_types[i], params[i].span) && has_format;
+    if (!instance.comptime_args[i])
+      has_format = CheckFloatFormat(instance.param_types[i], params[i].span) && has_format;
   }
   if (!has_format) {
     compiling_ = saved_compiling;
@@ -426,7 +432,9 @@ void Evaluator::CompileBody(FnInstance& instance) {
     if (IsVoid(result) || returns_memory) {
       builder.Emit(Op::kReturnVoid);
     } else {
-      builder.EmitWide(Op::kTrap, 0, bytecode::InternString(code_class(), "end of a function that returns a value"));
+      builder.EmitWide(
+          Op::kTrap, 0,
+          bytecode::InternString(code_class(), "end of a function that returns a value"));
     }
   }
   fb_ = nullptr;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control flow: blocks, if, switch, break, continue, return, assignment. Loops are in eval_loop.cpp.
+// Control flow: blocks, if, switch, break, continue, return, assignment. Loops are in
+// eval_loop.cpp.
 //
-// An exit is *structural* where no run-time branch lies between it and its target: the walk just stops
-// there and no jump is needed. Otherwise it stores its value in the target's join and jumps.
+// An exit is *structural* where no run-time branch lies between it and its target: the walk just
+// stops there and no jump is needed. Otherwise it stores its value in the target's join and jumps.
 #include <set>
 
 #include "csl/sema/evaluator.h"
@@ -120,8 +121,8 @@ Operand Evaluator::LeaveTo(JumpTarget& target, Operand result, Span span) {
 Operand Evaluator::EvalBreak(const BreakExpr& node, Span span) {
   JumpTarget* target = nullptr;
   for (auto it = frame_->targets.rbegin(); it != frame_->targets.rend(); ++it) {
-    const bool fits = node.label.IsNone() ? (*it)->kind == JumpTarget::Kind::kLoop
-                                          : (*it)->label == node.label;
+    const bool fits =
+        node.label.IsNone() ? (*it)->kind == JumpTarget::Kind::kLoop : (*it)->label == node.label;
     if (fits) {
       target = *it;
       break;
@@ -135,7 +136,8 @@ Operand Evaluator::EvalBreak(const BreakExpr& node, Span span) {
   if (!node.value.IsNone()) {
     value = EvalLoaded(node.value, target->expect);
     if (value.Stops()) return value;
-    if (!target->expect.is_error() && !IsVoid(target->expect) && TakesExpected(*this, value, target->expect)) {
+    if (!target->expect.is_error() && !IsVoid(target->expect) &&
+        TakesExpected(*this, value, target->expect)) {
       value = Coerce(std::move(value), target->expect, SpanOf(node.value));
       if (value.Stops()) return value;
     }
@@ -201,13 +203,30 @@ void Evaluator::JumpUnless(const Operand& condition, Label if_false, Span span) 
     Op jump = Op::kNop;
     bool swap = false;
     switch (static_cast<Op>(last.op)) {
-      case Op::kEq: jump = Op::kJumpNe; break;
-      case Op::kNe: jump = Op::kJumpEq; break;
-      case Op::kLtS: jump = Op::kJumpLeS; swap = true; break;
-      case Op::kLeS: jump = Op::kJumpLtS; swap = true; break;
-      case Op::kLtU: jump = Op::kJumpLeU; swap = true; break;
-      case Op::kLeU: jump = Op::kJumpLtU; swap = true; break;
-      default: break;
+      case Op::kEq:
+        jump = Op::kJumpNe;
+        break;
+      case Op::kNe:
+        jump = Op::kJumpEq;
+        break;
+      case Op::kLtS:
+        jump = Op::kJumpLeS;
+        swap = true;
+        break;
+      case Op::kLeS:
+        jump = Op::kJumpLtS;
+        swap = true;
+        break;
+      case Op::kLtU:
+        jump = Op::kJumpLeU;
+        swap = true;
+        break;
+      case Op::kLeU:
+        jump = Op::kJumpLtU;
+        swap = true;
+        break;
+      default:
+        break;
     }
     if (jump != Op::kNop) {
       code.pop_back();
@@ -340,7 +359,8 @@ Operand Evaluator::EvalSwitch(const SwitchExpr& node, Span span, TypeId expect) 
       const bool is_full =
           (info.kind == TypeKind::kBool && covered.size() == 2) ||
           (info.kind == TypeKind::kInt && info.bits <= 16 &&
-           covered.size() == static_cast<size_t>(TypeTable::MaxOf(info) - TypeTable::MinOf(info)) + 1);
+           covered.size() ==
+               static_cast<size_t>(TypeTable::MaxOf(info) - TypeTable::MinOf(info)) + 1);
       if (!is_full) return Report(DiagKind::kSwitchNotExhaustive, span, "the other values");
     }
   }
@@ -393,7 +413,8 @@ Operand Evaluator::EvalSwitch(const SwitchExpr& node, Span span, TypeId expect) 
   // Without an else branch a value outside the enum comes here.
   fb_->Bind(impossible);
   if (otherwise == nullptr) {
-    fb_->EmitWide(Op::kTrap, 0, bytecode::InternString(code_class(), "switch on a value that no branch names"));
+    fb_->EmitWide(Op::kTrap, 0,
+                  bytecode::InternString(code_class(), "switch on a value that no branch names"));
   }
   fb_->Bind(end);
   if (failed) return Operand::Error();
@@ -401,23 +422,35 @@ Operand Evaluator::EvalSwitch(const SwitchExpr& node, Span span, TypeId expect) 
   return join.Finish(span);
 }
 
-// ---------------------------------------------------------------- assignment and local declarations
+// ---------------------------------------------------------------- assignment and local
+// declarations
 
 namespace {
 
 std::optional<BinaryOp> OperatorOf(AssignOp op) {
   switch (op) {
-    case AssignOp::kPlain: return std::nullopt;
-    case AssignOp::kAdd: return BinaryOp::kAdd;
-    case AssignOp::kSub: return BinaryOp::kSub;
-    case AssignOp::kMul: return BinaryOp::kMul;
-    case AssignOp::kDiv: return BinaryOp::kDiv;
-    case AssignOp::kMod: return BinaryOp::kMod;
-    case AssignOp::kShl: return BinaryOp::kShl;
-    case AssignOp::kShr: return BinaryOp::kShr;
-    case AssignOp::kBitAnd: return BinaryOp::kBitAnd;
-    case AssignOp::kBitOr: return BinaryOp::kBitOr;
-    case AssignOp::kBitXor: return BinaryOp::kBitXor;
+    case AssignOp::kPlain:
+      return std::nullopt;
+    case AssignOp::kAdd:
+      return BinaryOp::kAdd;
+    case AssignOp::kSub:
+      return BinaryOp::kSub;
+    case AssignOp::kMul:
+      return BinaryOp::kMul;
+    case AssignOp::kDiv:
+      return BinaryOp::kDiv;
+    case AssignOp::kMod:
+      return BinaryOp::kMod;
+    case AssignOp::kShl:
+      return BinaryOp::kShl;
+    case AssignOp::kShr:
+      return BinaryOp::kShr;
+    case AssignOp::kBitAnd:
+      return BinaryOp::kBitAnd;
+    case AssignOp::kBitOr:
+      return BinaryOp::kBitOr;
+    case AssignOp::kBitXor:
+      return BinaryOp::kBitXor;
   }
   return std::nullopt;
 }
@@ -496,13 +529,15 @@ Operand Evaluator::EvalLocal(DeclId decl, Span span) {
   } else {
     type_name_ = std::string(TextOf(name));
     if (is_comptime) {
-      const std::optional<Value> known =
-          type.is_error() ? EvalComptime(node->init) : EvalComptimeAs(node->init, type, Undefined::kStored);
+      const std::optional<Value> known = type.is_error()
+                                             ? EvalComptime(node->init)
+                                             : EvalComptimeAs(node->init, type, Undefined::kStored);
       type_name_.clear();
       if (!known) return fail();
       value = Operand::Of(*known);
     } else {
-      value = type.is_error() ? EvalLoaded(node->init) : EvalAs(node->init, type, Undefined::kStored);
+      value =
+          type.is_error() ? EvalLoaded(node->init) : EvalAs(node->init, type, Undefined::kStored);
       type_name_.clear();
       if (value.kind == Operand::Kind::kNoReturn) return value;
       if (value.Stops()) return fail();

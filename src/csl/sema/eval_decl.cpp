@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declarations of a file: modules, globals resolved on first use, params, signatures, comptime blocks.
+// Declarations of a file: modules, globals resolved on first use, params, signatures, comptime
+// blocks.
 #include <algorithm>
 
 #include "csl/emit/class_builder.h"
@@ -62,9 +63,14 @@ ModuleInstance& Unit::AddModule(const Ast& ast, std::string path, Span origin) {
 // Everything about the walk that a declaration resolved in its midst must not disturb.
 struct Evaluator::Suspended {
   explicit Suspended(Evaluator& eval_in, Context context)
-      : eval(eval_in), saved_context(eval_in.context_), fb(eval_in.fb_), depth(eval_in.depth_),
-        flow(eval_in.flow_), type_name(std::exchange(eval_in.type_name_, "")),
-        calls(std::exchange(eval_in.call_stack_, {})), sret(eval_in.sret_) {
+      : eval(eval_in),
+        saved_context(eval_in.context_),
+        fb(eval_in.fb_),
+        depth(eval_in.depth_),
+        flow(eval_in.flow_),
+        type_name(std::exchange(eval_in.type_name_, "")),
+        calls(std::exchange(eval_in.call_stack_, {})),
+        sret(eval_in.sret_) {
     eval.context_ = context;
     eval.fb_ = nullptr;
     eval.depth_ = 0;
@@ -98,7 +104,8 @@ bool Evaluator::Resolve(Global& global) {
     case Global::State::kFailed:
       return false;
     case Global::State::kActive:
-      Report(IsContainer(global) ? DiagKind::kTypeNamesItself : DiagKind::kDependencyLoop, global.span, global.label);
+      Report(IsContainer(global) ? DiagKind::kTypeNamesItself : DiagKind::kDependencyLoop,
+             global.span, global.label);
       global.state = Global::State::kFailed;
       return false;
     case Global::State::kNew:
@@ -178,7 +185,8 @@ bool Evaluator::ResolveVar(Global& global) {
     global.align = static_cast<uint32_t>(*align);
   }
   if (!attributes.linksection.IsNone()) {
-    const std::optional<Value> name = EvalComptimeAs(attributes.linksection, types().comptime_string());
+    const std::optional<Value> name =
+        EvalComptimeAs(attributes.linksection, types().comptime_string());
     if (!name) return false;
     global.section = SectionKey(*name->as_text());
   }
@@ -195,14 +203,18 @@ bool Evaluator::ResolveVar(Global& global) {
     value = bound->second;
     if (!type.is_error()) {
       value = CoerceValue(bound->second, type);
-      // Handles come as their integers from the command line; colours go to integer params (SdkLayout of SDK 2.x).
-      const bool to_handle = types().IsIntegral(bound->second.type) && types().kind(type) == TypeKind::kHandle;
-      const bool from_color = types().IsHandle(bound->second.type, HandleKind::kColor) && types().IsIntegral(type);
+      // Handles come as their integers from the command line; colours go to integer params
+      // (SdkLayout of SDK 2.x).
+      const bool to_handle =
+          types().IsIntegral(bound->second.type) && types().kind(type) == TypeKind::kHandle;
+      const bool from_color =
+          types().IsHandle(bound->second.type, HandleKind::kColor) && types().IsIntegral(type);
       if (!value && (to_handle || from_color) && bound->second.as_int() != nullptr) {
         value = MakeInt(type, *bound->second.as_int());
       }
       if (!value) {
-        session().diags
+        session()
+            .diags
             .Report(DiagKind::kParamType, where, global.label, NameOf(type),
                     NameOf(bound->second.type), FormatValue(types(), bound->second))
             .Note(global.span, "the param is declared here");
@@ -213,7 +225,8 @@ bool Evaluator::ResolveVar(Global& global) {
     type_name_ = global.label;
     const bool is_definition = node.kind == VarKind::kConst;
     if (!is_definition) type_name_.clear();
-    value = type.is_error() ? EvalComptime(node.init) : EvalComptimeAs(node.init, type, Undefined::kStored);
+    value = type.is_error() ? EvalComptime(node.init)
+                            : EvalComptimeAs(node.init, type, Undefined::kStored);
     type_name_.clear();
     if (!value) return false;
   } else if (global.kind == GlobalKind::kParam) {
@@ -221,7 +234,9 @@ bool Evaluator::ResolveVar(Global& global) {
         DiagKind::kUnboundParam, global.span, global.label,
         unit_.kind == Unit::Kind::kLayout && global.module->origin.IsNone()
             ? fmt::format("give --params={}:VALUE, or a default", global.label)
-            : fmt::format("bind it where the file is named: '.{{ .{} = VALUE }}' in @set_tile_code or @import_module, or give it a default", global.label));
+            : fmt::format("bind it where the file is named: '.{{ .{} = VALUE }}' in @set_tile_code "
+                          "or @import_module, or give it a default",
+                          global.label));
     if (!global.module->origin.IsNone()) {
       report.Note(global.module->origin, "the file is used here");
     }
@@ -238,7 +253,9 @@ bool Evaluator::ResolveVar(Global& global) {
     Report(DiagKind::kVarOfComptimeType, global.span, global.label, NameOf(type));
     return false;
   }
-  if (global.kind == GlobalKind::kVar && unit_.kind == Unit::Kind::kClass && !CheckFloatFormat(type, global.span)) return false;
+  if (global.kind == GlobalKind::kVar && unit_.kind == Unit::Kind::kClass &&
+      !CheckFloatFormat(type, global.span))
+    return false;
   global.type = type;
   global.value = std::move(*value);
   return true;
@@ -266,7 +283,8 @@ Global* Evaluator::ExternTarget(Global& global, Span span) {
       if (!other->exported || other->kind == GlobalKind::kFn) continue;
       if (!Resolve(*other) || other->label != global.label) continue;
       if (other->type != global.type) {
-        Report(DiagKind::kTypeMismatch, span, NameOf(global.type), NameOf(other->type), "declare both with one type");
+        Report(DiagKind::kTypeMismatch, span, NameOf(global.type), NameOf(other->type),
+               "declare both with one type");
         return nullptr;
       }
       return other;
@@ -319,9 +337,8 @@ std::optional<uint16_t> Evaluator::AddressOfGlobal(Global& global, Span span) {
     unit_.placed.push_back(&global);
     return place;
   }
-  const std::optional<uint16_t> address =
-      unit_.builder->Allocate(global.label, NameOf(global.type), bytes, align,
-                              types().InDescriptorSpace(global.type));
+  const std::optional<uint16_t> address = unit_.builder->Allocate(
+      global.label, NameOf(global.type), bytes, align, types().InDescriptorSpace(global.type));
   if (!address) {
     if (!unit_.builder->out_of_memory_reported) {
       unit_.builder->out_of_memory_reported = true;
@@ -381,7 +398,8 @@ namespace {
 
 // Does this initialiser (perhaps one of several) import a module?
 bool Imports(const Ast& ast, const NameTable& names, ExprId id) {
-  if (const auto* builtin = ast.As<BuiltinExpr>(id)) return names.Text(builtin->name) == "import_module";
+  if (const auto* builtin = ast.As<BuiltinExpr>(id))
+    return names.Text(builtin->name) == "import_module";
   if (const auto* choice = ast.As<IfExpr>(id)) {
     return Imports(ast, names, choice->then_branch) ||
            (choice->else_branch && Imports(ast, names, choice->else_branch));

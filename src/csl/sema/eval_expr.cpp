@@ -17,7 +17,8 @@ struct Overloaded : Fs... {
 template <typename... Fs>
 Overloaded(Fs...) -> Overloaded<Fs...>;
 
-// Only the distance between two such addresses is used. Not that of a local variable: AddressSanitizer keeps those elsewhere.
+// Only the distance between two such addresses is used. Not that of a local variable:
+// AddressSanitizer keeps those elsewhere.
 uintptr_t StackPointer() { return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)); }
 
 struct DirectionName {
@@ -84,7 +85,8 @@ Operand Evaluator::EvalNode(ExprId id, const ExprNode& node, TypeId expect) {
           [&](const ErrorExpr&) { return Operand::Error(); },
           [&](const IntExpr& n) {
             const UInt128 number = ast().Int(n);
-            if (number >> 127 != 0) return Report(DiagKind::kIntegerTooLarge, span, TextOf(n.spelling));
+            if (number >> 127 != 0)
+              return Report(DiagKind::kIntegerTooLarge, span, TextOf(n.spelling));
             return Operand::Of(MakeInt(t.comptime_int(), static_cast<Int128>(number)));
           },
           [&](const FloatExpr& n) {
@@ -128,8 +130,7 @@ Operand Evaluator::EvalNode(ExprId id, const ExprNode& node, TypeId expect) {
             if (t.IsComptimeOnly(*pointee) && kind != TypeKind::kFn) {
               return Report(DiagKind::kPointerToComptime, span, NameOf(*pointee));
             }
-            return Operand::Of(
-                MakeType(t.type_type(), t.Pointer(*pointee, n.is_const, n.is_many)));
+            return Operand::Of(MakeType(t.type_type(), t.Pointer(*pointee, n.is_const, n.is_many)));
           },
           [&](const FnTypeExpr& n) { return EvalFnType(n, span); },
           [&](const ContainerExpr& n) { return EvalContainer(n, span); },
@@ -260,7 +261,8 @@ Operand Evaluator::EvalIdent(Name name, Span span) {
                                  static_cast<Int128>(direction.direction)));
     }
   }
-  if (const std::string_view remedy = RemedyForName(text); !remedy.empty()) return Report(DiagKind::kUnknownName, span, text, "", remedy);
+  if (const std::string_view remedy = RemedyForName(text); !remedy.empty())
+    return Report(DiagKind::kUnknownName, span, text, "", remedy);
   std::vector<std::string> candidates;
   for (const Local& local : frame_->locals) candidates.emplace_back(TextOf(local.name));
   for (const Global* other : frame_->module->order) candidates.emplace_back(TextOf(other->name));
@@ -297,7 +299,8 @@ Operand Evaluator::EvalBuiltin(const BuiltinExpr& node, Span span, TypeId expect
   const std::string_view name = TextOf(node.name);
   const BuiltinEntry* entry = session().builtins.Find(name);
   if (entry == nullptr) {
-    if (const std::string_view remedy = RemedyForBuiltin(name); !remedy.empty()) return Report(DiagKind::kUnknownBuiltin, span, name, "", remedy);
+    if (const std::string_view remedy = RemedyForBuiltin(name); !remedy.empty())
+      return Report(DiagKind::kUnknownBuiltin, span, name, "", remedy);
     std::vector<std::string> candidates;
     for (const std::string_view other : session().builtins.Names()) candidates.emplace_back(other);
     return Report(DiagKind::kUnknownBuiltin, span, name, DidYouMean(name, candidates), "");
@@ -310,11 +313,10 @@ Operand Evaluator::EvalBuiltin(const BuiltinExpr& node, Span span, TypeId expect
   const std::span<const ExprId> args = ast().Get(node.args);
   const auto count = static_cast<int>(args.size());
   if (count < entry->min_args || (entry->max_args >= 0 && count > entry->max_args)) {
-    const std::string wanted =
-        entry->max_args < 0 ? fmt::format("at least {}", entry->min_args)
-        : entry->min_args == entry->max_args
-            ? fmt::format("{}", entry->min_args)
-            : fmt::format("{} to {}", entry->min_args, entry->max_args);
+    const std::string wanted = entry->max_args < 0 ? fmt::format("at least {}", entry->min_args)
+                               : entry->min_args == entry->max_args
+                                   ? fmt::format("{}", entry->min_args)
+                                   : fmt::format("{} to {}", entry->min_args, entry->max_args);
     return Report(DiagKind::kBuiltinArity, span, name, wanted, count, entry->usage);
   }
   if ((entry->contexts & context_) == 0) {

@@ -143,8 +143,8 @@ Operand Evaluator::InitAggregate(TypeId type, const InitExpr& node, Span span) {
   if (info.kind == TypeKind::kUnion) {
     if (inits.size() != 1 && !failed) return Report(DiagKind::kUnionInit, span, info.name);
     if (failed) return Operand::Error();
-    const auto active = static_cast<size_t>(std::find(given.begin(), given.end(), true) -
-                                            given.begin());
+    const auto active =
+        static_cast<size_t>(std::find(given.begin(), given.end(), true) - given.begin());
     if (!parts[active].IsValue()) {
       Operand place = NewLocalMemory(type);
       Operand field = place;
@@ -234,8 +234,7 @@ Operand Evaluator::EvalContainer(const ContainerExpr& node, Span span) {
       const std::optional<Value> value = EvalComptimeAs(member.value, underlying);
       if (!value) return Operand::Error();
       if (!used.insert(*value->as_int()).second) {
-        return Report(DiagKind::kDuplicateEnumValue, member.span,
-                      Int128ToString(*value->as_int()));
+        return Report(DiagKind::kDuplicateEnumValue, member.span, Int128ToString(*value->as_int()));
       }
       numbers.emplace_back(*value->as_int());
     }
@@ -252,8 +251,9 @@ Operand Evaluator::EvalContainer(const ContainerExpr& node, Span span) {
       }
       elements.push_back({std::string(TextOf(members[i].name)), *numbers[i]});
     }
-    return Operand::Of(MakeType(types().type_type(), types().Enum(identity, std::move(name), underlying,
-                                                                  std::move(elements))));
+    return Operand::Of(
+        MakeType(types().type_type(),
+                 types().Enum(identity, std::move(name), underlying, std::move(elements))));
   }
   const Packing packing = node.layout == ContainerLayout::kExtern   ? Packing::kExtern
                           : node.layout == ContainerLayout::kPacked ? Packing::kPacked
@@ -284,12 +284,13 @@ Operand Evaluator::EvalContainer(const ContainerExpr& node, Span span) {
   }
   if (node.kind == ContainerKind::kUnion) {
     if (name.empty()) name = "union";
-    return Operand::Of(MakeType(types().type_type(),
-                                types().Union(identity, std::move(name), packing, std::move(fields))));
+    return Operand::Of(MakeType(
+        types().type_type(), types().Union(identity, std::move(name), packing, std::move(fields))));
   }
   if (name.empty()) name = "struct";
-  return Operand::Of(MakeType(types().type_type(), types().Struct(identity, std::move(name), packing,
-                                                                  std::move(fields), tag)));
+  return Operand::Of(
+      MakeType(types().type_type(),
+               types().Struct(identity, std::move(name), packing, std::move(fields), tag)));
 }
 
 }  // namespace szarena::csl

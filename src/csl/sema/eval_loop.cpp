@@ -10,7 +10,11 @@ using bytecode::Op;
 using bytecode::Reg;
 
 JumpTarget::JumpTarget(Kind kind_in, Name label_in, Evaluator& eval, TypeId expect_in)
-    : kind(kind_in), label(label_in), depth(eval.depth()), expect(expect_in), join(eval, expect_in) {
+    : kind(kind_in),
+      label(label_in),
+      depth(eval.depth()),
+      expect(expect_in),
+      join(eval, expect_in) {
   if (eval.IsRuntime()) break_label = eval.fb().NewLabel();
 }
 
@@ -62,9 +66,11 @@ Operand Evaluator::WhileUnrolled(const WhileExpr& node, Span span) {
     if (fb_ != nullptr && session().limits.inlined_iterations != 0 &&
         ++iterations > session().limits.inlined_iterations) {
       // After an error in the body what the condition waits for may never come.
-      if (session().diags.error_count() != errors) return FinishLoop(target, Operand::Error(), span);
-      return FinishLoop(target, Report(DiagKind::kTooManyInlined, span,
-                                       session().limits.inlined_iterations), span);
+      if (session().diags.error_count() != errors)
+        return FinishLoop(target, Operand::Error(), span);
+      return FinishLoop(
+          target, Report(DiagKind::kTooManyInlined, span, session().limits.inlined_iterations),
+          span);
     }
     if (!UnrolledBody(target, node.body, span, last)) break;
     if (!node.step.IsNone()) {
@@ -249,8 +255,7 @@ Operand Evaluator::ForRange(const ForExpr& node, const Operand& sequence, Span s
   const Label exit = fb_->NewLabel();
   fb_->Bind(top);
   // Signed: narrower counters are extended to 64 bits, and a 64-bit step may pass below zero.
-  const Op leave =
-      counter_info.is_signed || counter_info.bits < 64 ? Op::kJumpLeS : Op::kJumpLeU;
+  const Op leave = counter_info.is_signed || counter_info.bits < 64 ? Op::kJumpLeS : Op::kJumpLeU;
   if (step > 0) {
     fb_->JumpCompare(leave, limit, counter, exit);
   } else {

@@ -18,7 +18,8 @@ namespace {
 
 // True where every byte of the value in memory is 0.
 bool IsAllZeros(const Value& value) {
-  if (const std::vector<Value>* elements = value.as_elements()) return std::all_of(elements->begin(), elements->end(), IsAllZeros);
+  if (const std::vector<Value>* elements = value.as_elements())
+    return std::all_of(elements->begin(), elements->end(), IsAllZeros);
   if (const Int128* number = value.as_int()) return *number == 0;
   const double* real = value.as_float();
   return real != nullptr && *real == 0.0 && !std::signbit(*real);
@@ -39,15 +40,15 @@ Operand Evaluator::PathToMemory(const Operand& path, Span span) {
     around.path.push_back(step);
     if (!types().IsPacked(outer)) continue;
     place.bit_offset = static_cast<uint8_t>(place.bit_offset + types().BitOffset(outer, step));
-    if (place.container_bytes == 0) place.container_bytes = static_cast<uint8_t>(types().SizeOf(outer));
+    if (place.container_bytes == 0)
+      place.container_bytes = static_cast<uint8_t>(types().SizeOf(outer));
   }
   return place;
 }
 
 // A field of a packed struct: read, and read-modify-write, of the whole container.
 Operand Evaluator::LoadBits(const Operand& place, Span span) {
-  const TypeId container =
-      types().Int(static_cast<uint16_t>(place.container_bytes * 8), false);
+  const TypeId container = types().Int(static_cast<uint16_t>(place.container_bytes * 8), false);
   Operand whole = place;
   whole.type = container;
   whole.container_bytes = 0;
@@ -80,7 +81,8 @@ Reg Evaluator::PackedBits(const Operand& value, Span span) {
       const Reg from = types().IsPacked(part.type) ? PackedBits(part, span) : ToReg(part, span);
       const Reg field = fb_->NewReg();
       fb_->Emit(Op::kZeroExtend, field, from, static_cast<uint16_t>(types().BitWidth(part.type)));
-      fb_->Emit(bytecode::TypedOp(Op::kShlI8, ScalarType::kU64), field, field, fb_->Const(types().BitOffset(value.type, i)));
+      fb_->Emit(bytecode::TypedOp(Op::kShlI8, ScalarType::kU64), field, field,
+                fb_->Const(types().BitOffset(value.type, i)));
       fb_->Emit(Op::kOr, word, word, field);
     }
     return word;
@@ -95,15 +97,15 @@ Reg Evaluator::PackedBits(const Operand& value, Span span) {
 }
 
 void Evaluator::StoreBits(const Operand& place, const Operand& value, Span span) {
-  const TypeId container =
-      types().Int(static_cast<uint16_t>(place.container_bytes * 8), false);
+  const TypeId container = types().Int(static_cast<uint16_t>(place.container_bytes * 8), false);
   Operand whole = place;
   whole.type = container;
   whole.container_bytes = 0;
   const int width = types().BitWidth(place.type);
   const uint64_t mask = (width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1)
                         << place.bit_offset;
-  if (place.bit_offset == 0 && width == place.container_bytes * 8) {  // the whole container: nothing is kept, nothing read
+  if (place.bit_offset == 0 &&
+      width == place.container_bytes * 8) {  // the whole container: nothing is kept, nothing read
     const Reg all = types().IsPacked(place.type) ? PackedBits(value, span) : ToReg(value, span);
     Store(whole, Operand::Register(container, all), span);
     return;
@@ -131,7 +133,8 @@ bool Evaluator::CheckFloatFormat(TypeId type, Span span) {
       return CheckFloatFormat(info.element, span);
     case TypeKind::kStruct:
     case TypeKind::kUnion:
-      return std::ranges::all_of(info.fields, [&](const Field& field) { return CheckFloatFormat(field.type, span); });
+      return std::ranges::all_of(
+          info.fields, [&](const Field& field) { return CheckFloatFormat(field.type, span); });
     default:
       return true;
   }
@@ -199,7 +202,8 @@ Operand Evaluator::Load(Operand operand, Span span) {
   Operand loaded = LoadPlace(std::move(operand), span);
   if (loaded.IsValue() && loaded.value.is_undefined()) {
     const TypeKind kind = types().kind(loaded.type);
-    const bool is_only_stored = kind == TypeKind::kAnyType || kind == TypeKind::kArray || kind == TypeKind::kStruct || kind == TypeKind::kUnion;
+    const bool is_only_stored = kind == TypeKind::kAnyType || kind == TypeKind::kArray ||
+                                kind == TypeKind::kStruct || kind == TypeKind::kUnion;
     if (!is_only_stored) return Report(DiagKind::kNotComptime, span, "an undefined value");
   }
   return loaded;
@@ -224,7 +228,8 @@ Operand Evaluator::LoadPlace(Operand operand, Span span) {
     operand = PathToMemory(operand, span);
   }
   if (operand.kind != Operand::Kind::kMemory || fb_ == nullptr) return operand;
-  if (operand.container_bytes != 0) return types().IsScalar(operand.type) ? LoadBits(operand, span) : operand;
+  if (operand.container_bytes != 0)
+    return types().IsScalar(operand.type) ? LoadBits(operand, span) : operand;
   const std::optional<ScalarType> scalar = ScalarTypeOf(operand.type);
   if (!scalar) return operand;
   if (!CheckFloatFormat(operand.type, span)) return Operand::Error();
@@ -250,12 +255,14 @@ Operand Evaluator::LoadPlace(Operand operand, Span span) {
 std::optional<uint64_t> Evaluator::BitsOf(const Value& value, Span span) {
   const TypeInfo& info = types()[value.type];
   if (value.is_undefined()) return uint64_t{0};
-  if (const std::vector<Value>* elements = value.as_elements(); elements != nullptr && types().IsPacked(value.type)) {
+  if (const std::vector<Value>* elements = value.as_elements();
+      elements != nullptr && types().IsPacked(value.type)) {
     uint64_t word = 0;
     for (size_t i = 0; i < elements->size(); ++i) {
       const std::optional<uint64_t> bits = BitsOf((*elements)[i], span);
       if (!bits) return std::nullopt;
-      word |= bytecode::ZeroExtend(*bits, types().BitWidth((*elements)[i].type)) << types().BitOffset(value.type, i);
+      word |= bytecode::ZeroExtend(*bits, types().BitWidth((*elements)[i].type))
+              << types().BitOffset(value.type, i);
     }
     return word;
   }
@@ -283,7 +290,8 @@ std::optional<uint64_t> Evaluator::BitsOf(const Value& value, Span span) {
 }
 
 Reg Evaluator::ToReg(const Operand& operand, Span span) {
-  if (!operand.Stops() && types().IsFloat(operand.type) && !CheckFloatFormat(operand.type, span)) return 0;
+  if (!operand.Stops() && types().IsFloat(operand.type) && !CheckFloatFormat(operand.type, span))
+    return 0;
   if (operand.kind == Operand::Kind::kReg) return operand.reg;
   if (operand.kind == Operand::Kind::kValue) {
     if (types().kind(operand.type) == TypeKind::kComptimeInt ||
@@ -308,7 +316,8 @@ Reg Evaluator::ToReg(const Operand& operand, Span span) {
 Operand Evaluator::ToMemory(Operand operand, Span span) {
   switch (operand.kind) {
     case Operand::Kind::kMemory:
-      if (operand.container_bytes != 0 && !types().IsScalar(operand.type)) {  // a packed struct within another: its own bytes
+      if (operand.container_bytes != 0 &&
+          !types().IsScalar(operand.type)) {  // a packed struct within another: its own bytes
         Operand place = NewLocalMemory(operand.type);
         Operand whole = place;
         whole.type = types().Int(static_cast<uint16_t>(types().SizeOf(operand.type) * 8), false);
@@ -398,8 +407,8 @@ void Evaluator::Store(const Operand& place, const Operand& value, Span span) {
         part = std::move(copy);
       }
     }
-    const Operand base = Operand::Memory(place.type, AddressBase::kRegister,
-                                         AddressOf(place, span), 0, false);
+    const Operand base =
+        Operand::Memory(place.type, AddressBase::kRegister, AddressOf(place, span), 0, false);
     const TypeInfo& info = types()[place.type];
     if (types().IsPacked(place.type)) {  // no bit of the container is left unwritten
       fb_->EmitWide(Op::kZeroMem, base.reg, static_cast<uint32_t>(types().SizeOf(place.type)));

@@ -45,9 +45,7 @@ Operand Evaluator::EvalUnary(const UnaryExpr& node, Span span, TypeId expect) {
 
 Operand Evaluator::Unary(UnaryOp op, Operand operand, Span span) {
   const TypeInfo info = types()[operand.type];
-  const auto bad = [&]() {
-    return Report(DiagKind::kBadUnary, span, Spelling(op), info.name);
-  };
+  const auto bad = [&]() { return Report(DiagKind::kBadUnary, span, Spelling(op), info.name); };
   switch (op) {
     case UnaryOp::kNot:
       if (info.kind != TypeKind::kBool) return bad();
@@ -124,7 +122,9 @@ void Evaluator::FixWidth(Reg reg, TypeId type) {
 // The nearest value of such an integer: what a float becomes that is out of its range.
 Reg Evaluator::SaturateWidth(Reg reg, TypeId type) {
   const TypeInfo& info = types()[type];
-  if (info.kind != TypeKind::kInt || info.bits == 8 || info.bits == 16 || info.bits == 32 || info.bits == 64) return reg;
+  if (info.kind != TypeKind::kInt || info.bits == 8 || info.bits == 16 || info.bits == 32 ||
+      info.bits == 64)
+    return reg;
   const Reg top = fb_->Const(static_cast<int64_t>(TypeTable::MaxOf(info)));
   const Reg below = fb_->NewReg();
   fb_->Emit(info.is_signed ? Op::kLtS : Op::kLtU, below, top, reg);
@@ -182,8 +182,8 @@ Operand Evaluator::EvalBinary(const BinaryExpr& node, Span span) {
     lhs = Operand::Register(lhs.type, copy);
   }
   // A branch of constants on the right takes the type of the left side.
-  const bool gives_hint = HasStatements(ast(), node.rhs) && !IsShift(node.op) &&
-                          !types().IsComptimeOnly(lhs.type);
+  const bool gives_hint =
+      HasStatements(ast(), node.rhs) && !IsShift(node.op) && !types().IsComptimeOnly(lhs.type);
   Operand rhs = EvalLoaded(node.rhs, gives_hint ? lhs.type : TypeId{});
   if (rhs.Stops()) return rhs;
   return Binary(node.op, std::move(lhs), std::move(rhs), span);
@@ -191,7 +191,8 @@ Operand Evaluator::EvalBinary(const BinaryExpr& node, Span span) {
 
 Operand Evaluator::Binary(BinaryOp op, Operand lhs, Operand rhs, Span span) {
   const auto bad = [&]() {
-    return Report(DiagKind::kBadBinary, span, Spelling(op), NameOf(lhs.type), NameOf(rhs.type), RemedyForTypes(types(), lhs.type, rhs.type));
+    return Report(DiagKind::kBadBinary, span, Spelling(op), NameOf(lhs.type), NameOf(rhs.type),
+                  RemedyForTypes(types(), lhs.type, rhs.type));
   };
   // Equality of things that are known at compile time only.
   const TypeKind lhs_kind = types().kind(lhs.type);
@@ -216,9 +217,9 @@ Operand Evaluator::Binary(BinaryOp op, Operand lhs, Operand rhs, Span span) {
     const bool is_identity = kind == TypeKind::kBool || kind == TypeKind::kEnum ||
                              kind == TypeKind::kHandle || kind == TypeKind::kPointer ||
                              kind == TypeKind::kDsr;
-    const bool is_ok = IsEquality(op)     ? is_numeric || is_identity
-                       : IsBitwise(op)    ? is_integral || kind == TypeKind::kBool
-                                          : is_numeric;
+    const bool is_ok = IsEquality(op)  ? is_numeric || is_identity
+                       : IsBitwise(op) ? is_integral || kind == TypeKind::kBool
+                                       : is_numeric;
     if (!is_ok) return bad();
     // A known operand that does not fit is reported as such, not as a mismatch of types.
     lhs = Coerce(std::move(lhs), type, span);
@@ -342,10 +343,18 @@ Operand Evaluator::EmitBinary(BinaryOp op, const Operand& lhs, const Operand& rh
     const bool single = info.bits == 32;
     Op code = Op::kNop;
     switch (op) {
-      case BinaryOp::kAdd: code = single ? Op::kAddF32 : Op::kAddF16; break;
-      case BinaryOp::kSub: code = single ? Op::kSubF32 : Op::kSubF16; break;
-      case BinaryOp::kMul: code = single ? Op::kMulF32 : Op::kMulF16; break;
-      case BinaryOp::kDiv: code = single ? Op::kDivF32 : Op::kDivF16; break;
+      case BinaryOp::kAdd:
+        code = single ? Op::kAddF32 : Op::kAddF16;
+        break;
+      case BinaryOp::kSub:
+        code = single ? Op::kSubF32 : Op::kSubF16;
+        break;
+      case BinaryOp::kMul:
+        code = single ? Op::kMulF32 : Op::kMulF16;
+        break;
+      case BinaryOp::kDiv:
+        code = single ? Op::kDivF32 : Op::kDivF16;
+        break;
       default:
         return Report(DiagKind::kBadBinary, span, Spelling(op), info.name, info.name, "");
     }
@@ -354,16 +363,36 @@ Operand Evaluator::EmitBinary(BinaryOp op, const Operand& lhs, const Operand& rh
   }
   Op code = Op::kNop;
   switch (op) {
-    case BinaryOp::kAdd: code = TypedOp(Op::kAddI8, *scalar); break;
-    case BinaryOp::kSub: code = TypedOp(Op::kSubI8, *scalar); break;
-    case BinaryOp::kMul: code = TypedOp(Op::kMulI8, *scalar); break;
-    case BinaryOp::kDiv: code = TypedOp(Op::kDivI8, *scalar); break;
-    case BinaryOp::kMod: code = TypedOp(Op::kRemI8, *scalar); break;
-    case BinaryOp::kShl: code = TypedOp(Op::kShlI8, *scalar); break;
-    case BinaryOp::kShr: code = TypedOp(Op::kShrI8, *scalar); break;
-    case BinaryOp::kBitAnd: code = Op::kAnd; break;
-    case BinaryOp::kBitOr: code = Op::kOr; break;
-    case BinaryOp::kBitXor: code = Op::kXor; break;
+    case BinaryOp::kAdd:
+      code = TypedOp(Op::kAddI8, *scalar);
+      break;
+    case BinaryOp::kSub:
+      code = TypedOp(Op::kSubI8, *scalar);
+      break;
+    case BinaryOp::kMul:
+      code = TypedOp(Op::kMulI8, *scalar);
+      break;
+    case BinaryOp::kDiv:
+      code = TypedOp(Op::kDivI8, *scalar);
+      break;
+    case BinaryOp::kMod:
+      code = TypedOp(Op::kRemI8, *scalar);
+      break;
+    case BinaryOp::kShl:
+      code = TypedOp(Op::kShlI8, *scalar);
+      break;
+    case BinaryOp::kShr:
+      code = TypedOp(Op::kShrI8, *scalar);
+      break;
+    case BinaryOp::kBitAnd:
+      code = Op::kAnd;
+      break;
+    case BinaryOp::kBitOr:
+      code = Op::kOr;
+      break;
+    case BinaryOp::kBitXor:
+      code = Op::kXor;
+      break;
     default:
       return Report(DiagKind::kBadBinary, span, Spelling(op), info.name, info.name, "");
   }
@@ -390,11 +419,17 @@ Operand Evaluator::Cast(Operand operand, TypeId type, Span span) {
   if (operand.IsValue()) {
     if (operand.value.is_undefined()) return Report(DiagKind::kNotComptime, span, "undefined");
     Value result = CastNumber(types(), operand.value, type);
-    const auto is_result = [&](const EnumElement& element) { return element.value == *result.as_int(); };
-    if (to.kind == TypeKind::kEnum && (*result.as_int() != *operand.value.as_int() || std::ranges::none_of(to.elements, is_result))) {
+    const auto is_result = [&](const EnumElement& element) {
+      return element.value == *result.as_int();
+    };
+    if (to.kind == TypeKind::kEnum && (*result.as_int() != *operand.value.as_int() ||
+                                       std::ranges::none_of(to.elements, is_result))) {
       std::string elements;
-      for (const EnumElement& element : to.elements) elements += fmt::format("{}{} = {}", elements.empty() ? "" : ", ", element.name, Int128ToString(element.value));
-      return Report(DiagKind::kEnumValue, span, Int128ToString(*operand.value.as_int()), to.name, elements);
+      for (const EnumElement& element : to.elements)
+        elements += fmt::format("{}{} = {}", elements.empty() ? "" : ", ", element.name,
+                                Int128ToString(element.value));
+      return Report(DiagKind::kEnumValue, span, Int128ToString(*operand.value.as_int()), to.name,
+                    elements);
     }
     if (to.kind == TypeKind::kInt && from.kind == TypeKind::kComptimeInt &&
         *result.as_int() != *operand.value.as_int()) {

@@ -13,7 +13,8 @@ using bytecode::ScalarType;
 
 namespace {
 
-// Elements of the comptime value that `path` leads to, starting at `root`; null where it does not exist.
+// Elements of the comptime value that `path` leads to, starting at `root`; null where it does not
+// exist.
 const Value* Follow(const Value& root, const std::vector<uint32_t>& path) {
   const Value* value = &root;
   for (const uint32_t index : path) {
@@ -222,8 +223,10 @@ Operand Evaluator::FieldOf(Operand base, std::string_view name, Span span, Span 
       return base.parts[*index];
     case Operand::Kind::kMemory:
       if (types().IsPacked(base.type)) {
-        base.bit_offset = static_cast<uint8_t>(base.bit_offset + types().BitOffset(base.type, *index));
-        if (base.container_bytes == 0) base.container_bytes = static_cast<uint8_t>(types().SizeOf(base.type));
+        base.bit_offset =
+            static_cast<uint8_t>(base.bit_offset + types().BitOffset(base.type, *index));
+        if (base.container_bytes == 0)
+          base.container_bytes = static_cast<uint8_t>(types().SizeOf(base.type));
       }
       base.offset += types().FieldOffset(base.type, *index);
       base.type = field_type;
@@ -240,7 +243,7 @@ Operand Evaluator::FieldOf(Operand base, std::string_view name, Span span, Span 
 }
 
 Operand Evaluator::ElementOf(Operand base, const std::vector<Operand>& indices,
-                           const std::vector<Span>& spans, Span span) {
+                             const std::vector<Span>& spans, Span span) {
   if (types().kind(base.type) == TypeKind::kPointer) {
     base = Load(std::move(base), span);
     if (base.Stops()) return base;
@@ -522,8 +525,8 @@ Value* Evaluator::WritablePath(const PointerValue& path, Span span) {
       std::vector<Value> elements;
       elements.reserve(count);
       for (size_t i = 0; i < count; ++i) {
-        elements.push_back(MakeUndefined(info.kind == TypeKind::kArray ? info.element
-                                                                       : info.fields[i].type));
+        elements.push_back(
+            MakeUndefined(info.kind == TypeKind::kArray ? info.element : info.fields[i].type));
       }
       *value = MakeAggregate(value->type, std::move(elements));
     }

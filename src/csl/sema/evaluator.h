@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one walk over the syntax: every expression becomes a compile-time value or, in a function body,
-// a run-time operand for which code was emitted. Member functions are defined in eval_*.cpp, by area.
+// The one walk over the syntax: every expression becomes a compile-time value or, in a function
+// body, a run-time operand for which code was emitted. Member functions are defined in eval_*.cpp,
+// by area.
 //
-// Two modes. Compile-time mode (`fb() == nullptr`): layout, comptime blocks, global initialisers, type
-// positions, `comptime x`. Run-time mode: the body of a function instance, with a FunctionBuilder.
+// Two modes. Compile-time mode (`fb() == nullptr`): layout, comptime blocks, global initialisers,
+// type positions, `comptime x`. Run-time mode: the body of a function instance, with a
+// FunctionBuilder.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +32,9 @@ struct JumpTarget {
   uint32_t depth = 0;  // run-time branches around it
   bytecode::Label break_label;
   bytecode::Label continue_label;
-  TypeId expect;      // of the result; void: dropped; error type: inferred
-  ResultJoin join;    // of jumping exits
-  Operand result;     // of a structural exit
+  TypeId expect;    // of the result; void: dropped; error type: inferred
+  ResultJoin join;  // of jumping exits
+  Operand result;   // of a structural exit
   bool has_result = false;
   bool was_jumped_to = false;  // a jump to break_label was emitted
   bool continued = false;      // a jump to continue_label was emitted
@@ -89,13 +91,14 @@ class Evaluator {
   }
 
   // ---- expressions (eval_expr.cpp). `expect` is a hint, the caller still coerces.
-  Operand Eval(ExprId id, TypeId expect = {});           // may be a place
-  Operand EvalLoaded(ExprId id, TypeId expect = {});     // Load(Eval())
+  Operand Eval(ExprId id, TypeId expect = {});        // may be a place
+  Operand EvalLoaded(ExprId id, TypeId expect = {});  // Load(Eval())
   // Loaded and coerced to `type`. `undefined` is an error, but for what is only stored.
   enum class Undefined : uint8_t { kRefused, kStored };
   Operand EvalAs(ExprId id, TypeId type, Undefined undefined = Undefined::kRefused);
   std::optional<Value> EvalComptime(ExprId id, TypeId expect = {});  // reports what is not known
-  std::optional<Value> EvalComptimeAs(ExprId id, TypeId type, Undefined undefined = Undefined::kRefused);
+  std::optional<Value> EvalComptimeAs(ExprId id, TypeId type,
+                                      Undefined undefined = Undefined::kRefused);
   std::optional<TypeId> EvalType(ExprId id);
   // An integer known at compile time, within [min, max].
   std::optional<int64_t> EvalComptimeInt(ExprId id, int64_t min, int64_t max);
@@ -104,26 +107,29 @@ class Evaluator {
   Span SpanOf(ExprId id) const { return ast().SpanOf(id); }
 
   // ---- operands (eval_place.cpp)
-  // A place of scalar type becomes a value or register. A number, handle, … that was never given a value is an error.
+  // A place of scalar type becomes a value or register. A number, handle, … that was never given a
+  // value is an error.
   Operand Load(Operand operand, Span span);
   Operand LoadPlace(Operand operand, Span span);
   Operand Coerce(Operand operand, TypeId type, Span span);
   Operand Detach(Operand operand);  // a copy of a variable's register, which may change
   // The value of a loaded operand, or nothing after a diagnostic that it must be known.
   std::optional<Value> RequireValue(const Operand& operand, Span span);
-  bytecode::Reg ToReg(const Operand& operand, Span span);  // a scalar of run-time type; 0 after a diagnostic
-  Operand ToMemory(Operand operand, Span span);            // an aggregate or DSD with an address
-  bytecode::Reg AddressOf(const Operand& place, Span span);  // address of a memory place
+  bytecode::Reg ToReg(const Operand& operand,
+                      Span span);                // a scalar of run-time type; 0 after a diagnostic
+  Operand ToMemory(Operand operand, Span span);  // an aggregate or DSD with an address
+  bytecode::Reg AddressOf(const Operand& place, Span span);           // address of a memory place
   void Store(const Operand& place, const Operand& value, Span span);  // value already of the type
   Operand FieldOf(Operand base, std::string_view name, Span span, Span name_span);
-  Operand ElementOf(Operand base, const std::vector<Operand>& indices, const std::vector<Span>& spans,
-                  Span span);
+  Operand ElementOf(Operand base, const std::vector<Operand>& indices,
+                    const std::vector<Span>& spans, Span span);
   Operand Deref(Operand pointer, Span span);
   Operand AddressOfPlace(Operand place, Span span);  // `&place`
   Operand PathToMemory(const Operand& path, Span span);
   Operand NewLocalMemory(TypeId type);  // in the frame of the function
   std::optional<bytecode::ScalarType> ScalarTypeOf(TypeId type);
-  bool CheckFloatFormat(TypeId type, Span span);  // at run time there is one 16-bit float; false after a diagnostic
+  bool CheckFloatFormat(
+      TypeId type, Span span);  // at run time there is one 16-bit float; false after a diagnostic
   std::optional<uint64_t> BitsOf(const Value& value, Span span);  // as they lie in a register
   std::optional<Value> ReadPath(const PointerValue& path, TypeId type, Span span);
   std::optional<int64_t> AddressOfPath(const PointerValue& path, Span span);  // in PE memory
@@ -135,7 +141,7 @@ class Evaluator {
 
   // ---- values (coerce.cpp)
   std::optional<Value> CoerceValue(const Value& value, TypeId type);  // silent
-  TypeId PeerType(TypeId a, TypeId b);                                 // error type: none
+  TypeId PeerType(TypeId a, TypeId b);                                // error type: none
 
   // ---- operators (eval_op.cpp)
   Operand Unary(UnaryOp op, Operand operand, Span span);

@@ -17,8 +17,8 @@ bool TakesExpected(Evaluator& eval, const Operand& operand, TypeId expect) {
   };
   if (!is_castable(operand.type) || !is_castable(expect)) return true;
   if (!types.IsNumeric(operand.type) || !types.IsNumeric(expect)) return operand.type == expect;
-  // Numbers without a type wait for those of the other paths: see Finish. Integers keep their type, which decides what an
-  // operator around the expression does.
+  // Numbers without a type wait for those of the other paths: see Finish. Integers keep their type,
+  // which decides what an operator around the expression does.
   if (types.IsComptimeOnly(operand.type) || types.IsIntegral(operand.type)) return false;
   return eval.PeerType(operand.type, expect) == expect;
 }
@@ -48,13 +48,15 @@ bool ResultJoin::Add(Operand operand, Span span) {
     type_ = operand.type;
   } else {
     TypeId peer = eval_.PeerType(type_, operand.type);
-    if (peer.is_error() && types.kind(type_) == TypeKind::kInt && types.kind(operand.type) == TypeKind::kInt &&
-        eval_.PeerType(type_, expect_) == expect_ && eval_.PeerType(operand.type, expect_) == expect_) {
+    if (peer.is_error() && types.kind(type_) == TypeKind::kInt &&
+        types.kind(operand.type) == TypeKind::kInt && eval_.PeerType(type_, expect_) == expect_ &&
+        eval_.PeerType(operand.type, expect_) == expect_) {
       peer = expect_;  // holds the values of both
     }
     const bool was_converted = types.IsFloat(type_) && peer != type_ && pending_.empty();
     if (peer.is_error() || was_converted) {
-      eval_.Report(DiagKind::kBranchTypes, span, eval_.NameOf(type_), eval_.NameOf(operand.type), RemedyForTypes(types, type_, operand.type));
+      eval_.Report(DiagKind::kBranchTypes, span, eval_.NameOf(type_), eval_.NameOf(operand.type),
+                   RemedyForTypes(types, type_, operand.type));
       failed_ = true;
       return false;
     }

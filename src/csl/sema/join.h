@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The value of an expression that several run-time paths reach: if, switch, labelled block, inlined call.
+// The value of an expression that several run-time paths reach: if, switch, labelled block, inlined
+// call.
 #pragma once
 
 #include <vector>
@@ -22,7 +23,8 @@ class ResultJoin {
   // At run time reserves the result's register now, so that releases inside a path spare it.
   ResultJoin(Evaluator& eval, TypeId expect);
 
-  // One path's value (loaded): emits what brings it to the result's place. False after a diagnostic.
+  // One path's value (loaded): emits what brings it to the result's place. False after a
+  // diagnostic.
   bool Add(Operand operand, Span span);
 
   // The result after all paths met. Constants of paths are patched to the final type here.

@@ -28,13 +28,16 @@ class Reader {
  private:
   std::nullopt_t Fail(std::string_view what) {
     if (why_.empty()) {
-      const auto line = std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n');
+      const auto line =
+          std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n');
       why_ = fmt::format("line {}: {}", line + 1, what);
     }
     return std::nullopt;
   }
   void SkipSpace() {
-    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
+    while (at_ < text_.size() &&
+           std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
+      ++at_;
   }
   bool Take(std::string_view word) {
     if (text_.substr(at_, word.size()) != word) return false;
@@ -47,14 +50,17 @@ class Reader {
     SkipSpace();
     if (at_ >= text_.size()) return Fail("the text ends too early");
     switch (text_[at_]) {
-      case '{': return Object(depth);
-      case '[': return List(depth);
+      case '{':
+        return Object(depth);
+      case '[':
+        return List(depth);
       case '"': {
         const std::optional<std::string> text = String();
         if (!text) return std::nullopt;
         return MakeText(types_.comptime_string(), *text);
       }
-      default: break;
+      default:
+        break;
     }
     if (Take("true")) return MakeInt(types_.bool_type(), 1);
     if (Take("false")) return MakeInt(types_.bool_type(), 0);
@@ -117,11 +123,21 @@ class Reader {
         if (at_ >= text_.size()) break;
         c = text_[at_++];
         switch (c) {
-          case 'n': c = '\n'; break;
-          case 't': c = '\t'; break;
-          case 'r': c = '\r'; break;
-          case 'b': c = '\b'; break;
-          case 'f': c = '\f'; break;
+          case 'n':
+            c = '\n';
+            break;
+          case 't':
+            c = '\t';
+            break;
+          case 'r':
+            c = '\r';
+            break;
+          case 'b':
+            c = '\b';
+            break;
+          case 'f':
+            c = '\f';
+            break;
           case 'u': {
             unsigned code = 0;
             const std::string_view digits = text_.substr(at_, 4);
@@ -133,8 +149,12 @@ class Reader {
             c = static_cast<char>(code);
             break;
           }
-          case '"': case '\\': case '/': break;
-          default: return Fail("unknown escape");
+          case '"':
+          case '\\':
+          case '/':
+            break;
+          default:
+            return Fail("unknown escape");
         }
       }
       out += c;
@@ -146,7 +166,9 @@ class Reader {
 
   std::optional<Value> Number() {
     const size_t start = at_;
-    while (at_ < text_.size() && std::string_view("+-.eE0123456789").find(text_[at_]) != std::string_view::npos) ++at_;
+    while (at_ < text_.size() &&
+           std::string_view("+-.eE0123456789").find(text_[at_]) != std::string_view::npos)
+      ++at_;
     const std::string_view token = text_.substr(start, at_ - start);
     if (token.empty()) return Fail("expected a value");
     const char* end = token.data() + token.size();

@@ -16,25 +16,39 @@ bytecode::FloatFormat Half(const TypeInfo& info) {
 
 bool CompareInts(BinaryOp op, Int128 a, Int128 b) {
   switch (op) {
-    case BinaryOp::kEq: return a == b;
-    case BinaryOp::kNe: return a != b;
-    case BinaryOp::kLt: return a < b;
-    case BinaryOp::kLe: return a <= b;
-    case BinaryOp::kGt: return a > b;
-    case BinaryOp::kGe: return a >= b;
-    default: return false;
+    case BinaryOp::kEq:
+      return a == b;
+    case BinaryOp::kNe:
+      return a != b;
+    case BinaryOp::kLt:
+      return a < b;
+    case BinaryOp::kLe:
+      return a <= b;
+    case BinaryOp::kGt:
+      return a > b;
+    case BinaryOp::kGe:
+      return a >= b;
+    default:
+      return false;
   }
 }
 
 bool CompareFloats(BinaryOp op, double a, double b) {
   switch (op) {
-    case BinaryOp::kEq: return a == b;
-    case BinaryOp::kNe: return a != b;
-    case BinaryOp::kLt: return a < b;
-    case BinaryOp::kLe: return a <= b;
-    case BinaryOp::kGt: return a > b;
-    case BinaryOp::kGe: return a >= b;
-    default: return false;
+    case BinaryOp::kEq:
+      return a == b;
+    case BinaryOp::kNe:
+      return a != b;
+    case BinaryOp::kLt:
+      return a < b;
+    case BinaryOp::kLe:
+      return a <= b;
+    case BinaryOp::kGt:
+      return a > b;
+    case BinaryOp::kGe:
+      return a >= b;
+    default:
+      return false;
   }
 }
 
@@ -44,8 +58,12 @@ FoldStatus FoldInt(const TypeInfo& info, BinaryOp op, Int128 a, Int128 b, Int128
   const bool is_fixed = info.kind == TypeKind::kInt;
   bool overflow = false;
   switch (op) {
-    case BinaryOp::kAdd: overflow = __builtin_add_overflow(a, b, &out); break;
-    case BinaryOp::kSub: overflow = __builtin_sub_overflow(a, b, &out); break;
+    case BinaryOp::kAdd:
+      overflow = __builtin_add_overflow(a, b, &out);
+      break;
+    case BinaryOp::kSub:
+      overflow = __builtin_sub_overflow(a, b, &out);
+      break;
     case BinaryOp::kMul:
       if (is_fixed) {
         // 64-bit factors may need 128 unsigned bits: wrap.
@@ -65,7 +83,8 @@ FoldStatus FoldInt(const TypeInfo& info, BinaryOp op, Int128 a, Int128 b, Int128
     case BinaryOp::kShl: {
       if (b < 0) return FoldStatus::kBadShift;
       if (is_fixed) {
-        out = b >= info.bits ? 0 : static_cast<Int128>(static_cast<Uint128>(a) << static_cast<int>(b));
+        out = b >= info.bits ? 0
+                             : static_cast<Int128>(static_cast<Uint128>(a) << static_cast<int>(b));
         break;
       }
       if (b > 126) {
@@ -81,10 +100,17 @@ FoldStatus FoldInt(const TypeInfo& info, BinaryOp op, Int128 a, Int128 b, Int128
       if (b < 0) return FoldStatus::kBadShift;
       out = b > 126 ? (a < 0 ? -1 : 0) : a >> static_cast<int>(b);
       break;
-    case BinaryOp::kBitAnd: out = a & b; break;
-    case BinaryOp::kBitOr: out = a | b; break;
-    case BinaryOp::kBitXor: out = a ^ b; break;
-    default: return FoldStatus::kBadOperator;
+    case BinaryOp::kBitAnd:
+      out = a & b;
+      break;
+    case BinaryOp::kBitOr:
+      out = a | b;
+      break;
+    case BinaryOp::kBitXor:
+      out = a ^ b;
+      break;
+    default:
+      return FoldStatus::kBadOperator;
   }
   if (is_fixed) {
     out = TypeTable::Wrap(info, out);
@@ -99,11 +125,20 @@ FoldStatus FoldHalf(bytecode::FloatFormat f, BinaryOp op, double x, double y, do
   const uint16_t b = bytecode::F16FromDouble(f, y);
   uint16_t bits = 0;
   switch (op) {
-    case BinaryOp::kAdd: bits = bytecode::F16Add(f, a, b); break;
-    case BinaryOp::kSub: bits = bytecode::F16Sub(f, a, b); break;
-    case BinaryOp::kMul: bits = bytecode::F16Mul(f, a, b); break;
-    case BinaryOp::kDiv: bits = bytecode::F16Div(f, a, b); break;
-    default: return FoldStatus::kBadOperator;
+    case BinaryOp::kAdd:
+      bits = bytecode::F16Add(f, a, b);
+      break;
+    case BinaryOp::kSub:
+      bits = bytecode::F16Sub(f, a, b);
+      break;
+    case BinaryOp::kMul:
+      bits = bytecode::F16Mul(f, a, b);
+      break;
+    case BinaryOp::kDiv:
+      bits = bytecode::F16Div(f, a, b);
+      break;
+    default:
+      return FoldStatus::kBadOperator;
   }
   out = bytecode::F16ToDouble(f, bits);
   return FoldStatus::kOk;
@@ -114,11 +149,20 @@ FoldStatus FoldSingle(BinaryOp op, double x, double y, double& out) {
   const uint32_t b = bytecode::F32FromDouble(y);
   uint32_t bits = 0;
   switch (op) {
-    case BinaryOp::kAdd: bits = bytecode::F32Add(a, b); break;
-    case BinaryOp::kSub: bits = bytecode::F32Sub(a, b); break;
-    case BinaryOp::kMul: bits = bytecode::F32Mul(a, b); break;
-    case BinaryOp::kDiv: bits = bytecode::F32Div(a, b); break;
-    default: return FoldStatus::kBadOperator;
+    case BinaryOp::kAdd:
+      bits = bytecode::F32Add(a, b);
+      break;
+    case BinaryOp::kSub:
+      bits = bytecode::F32Sub(a, b);
+      break;
+    case BinaryOp::kMul:
+      bits = bytecode::F32Mul(a, b);
+      break;
+    case BinaryOp::kDiv:
+      bits = bytecode::F32Div(a, b);
+      break;
+    default:
+      return FoldStatus::kBadOperator;
   }
   out = bytecode::F32ToDouble(bits);
   return FoldStatus::kOk;
@@ -126,12 +170,23 @@ FoldStatus FoldSingle(BinaryOp op, double x, double y, double& out) {
 
 FoldStatus FoldDouble(BinaryOp op, double a, double b, double& out) {
   switch (op) {
-    case BinaryOp::kAdd: out = a + b; return FoldStatus::kOk;
-    case BinaryOp::kSub: out = a - b; return FoldStatus::kOk;
-    case BinaryOp::kMul: out = a * b; return FoldStatus::kOk;
-    case BinaryOp::kDiv: out = a / b; return FoldStatus::kOk;
-    case BinaryOp::kMod: out = std::fmod(a, b); return FoldStatus::kOk;
-    default: return FoldStatus::kBadOperator;
+    case BinaryOp::kAdd:
+      out = a + b;
+      return FoldStatus::kOk;
+    case BinaryOp::kSub:
+      out = a - b;
+      return FoldStatus::kOk;
+    case BinaryOp::kMul:
+      out = a * b;
+      return FoldStatus::kOk;
+    case BinaryOp::kDiv:
+      out = a / b;
+      return FoldStatus::kOk;
+    case BinaryOp::kMod:
+      out = std::fmod(a, b);
+      return FoldStatus::kOk;
+    default:
+      return FoldStatus::kBadOperator;
   }
 }
 
@@ -207,9 +262,10 @@ Value CastNumber(const TypeTable& types, const Value& value, TypeId to) {
       number = whole > -kLimit && whole < kLimit ? static_cast<Int128>(whole) : Int128{0};
     } else {
       const int64_t bits = bytecode::IntFromDouble(*from, target.bits, target.is_signed);
-      number = target.is_signed ? Int128{bits}
-                                : static_cast<Int128>(bytecode::ZeroExtend(
-                                      static_cast<uint64_t>(bits), target.bits));
+      number =
+          target.is_signed
+              ? Int128{bits}
+              : static_cast<Int128>(bytecode::ZeroExtend(static_cast<uint64_t>(bits), target.bits));
     }
   } else {
     number = *value.as_int();

@@ -17,27 +17,28 @@ struct Operand {
     kError,     // a diagnostic was reported; consumers stay silent
     kNoReturn,  // control left the expression: return, break, continue
     kValue,     // known at compile time
-    kPath,      // a place named at compile time: a global, or a compile-time variable, and a path into it
-    kReg,       // a scalar in a virtual register (`is_place`: the register of a variable)
-    kMemory,    // a place in PE memory whose address is computed at run time
-    kParts,     // a struct, tuple or array literal with run-time parts that has no memory yet
+    kPath,  // a place named at compile time: a global, or a compile-time variable, and a path into
+            // it
+    kReg,   // a scalar in a virtual register (`is_place`: the register of a variable)
+    kMemory,  // a place in PE memory whose address is computed at run time
+    kParts,   // a struct, tuple or array literal with run-time parts that has no memory yet
   };
 
   Kind kind = Kind::kError;
   TypeId type;
-  bool is_const = true;    // as a place: cannot be written
-  bool is_place = false;   // can be assigned or have its address taken
-  bool is_temp = false;    // kMemory: nobody else refers to this memory
+  bool is_const = true;                       // as a place: cannot be written
+  bool is_place = false;                      // can be assigned or have its address taken
+  bool is_temp = false;                       // kMemory: nobody else refers to this memory
   AddressBase base = AddressBase::kAbsolute;  // kMemory
-  uint16_t reg = 0;        // kReg; kMemory with a register base
-  bool has_index = false;  // kMemory: plus index_reg * size of the scalar
+  uint16_t reg = 0;                           // kReg; kMemory with a register base
+  bool has_index = false;                     // kMemory: plus index_reg * size of the scalar
   uint16_t index_reg = 0;
-  int64_t offset = 0;      // kMemory: bytes
-  uint8_t bit_offset = 0;  // kMemory: a field of a packed struct of `container_bytes` bytes
+  int64_t offset = 0;           // kMemory: bytes
+  uint8_t bit_offset = 0;       // kMemory: a field of a packed struct of `container_bytes` bytes
   uint8_t container_bytes = 0;  // 0: not such a field
-  Value value;             // kValue
-  PointerValue path;       // kPath
-  std::vector<Operand> parts;  // kParts
+  Value value;                  // kValue
+  PointerValue path;            // kPath
+  std::vector<Operand> parts;   // kParts
 
   bool IsError() const { return kind == Kind::kError; }
   // True where there is no result to go on with.

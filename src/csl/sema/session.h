@@ -49,11 +49,11 @@ struct Target {
 
 // Limits that turn endless compile-time work into a diagnostic.
 struct Limits {
-  uint64_t comptime_steps = 20'000'000;     // expressions evaluated by one evaluation
-  uint64_t call_depth = 400;                // nested calls: the same for every build of the compiler
-  uint64_t stack_bytes = 5'000'000;         // of the compiler's own stack, where expressions nest instead
-  uint64_t inlined_iterations = 50;         // of `inline for` and `inline while` (0: no limit)
-  uint32_t instances_per_function = 1000;   // of one generic function
+  uint64_t comptime_steps = 20'000'000;  // expressions evaluated by one evaluation
+  uint64_t call_depth = 400;             // nested calls: the same for every build of the compiler
+  uint64_t stack_bytes = 5'000'000;  // of the compiler's own stack, where expressions nest instead
+  uint64_t inlined_iterations = 50;  // of `inline for` and `inline while` (0: no limit)
+  uint32_t instances_per_function = 1000;  // of one generic function
 };
 
 struct Session {
@@ -75,9 +75,7 @@ struct Session {
       : sources(source_map), names(name_table), diags(sink), files(provider) {}
 
   bool IsWse3() const { return target.arch == bytecode::Arch::kWse3; }
-  TypeId Fp16() {
-    return types.Float(static_cast<FloatFormat>(target.fp16));
-  }
+  TypeId Fp16() { return types.Float(static_cast<FloatFormat>(target.fp16)); }
 };
 
 }  // namespace szarena::csl

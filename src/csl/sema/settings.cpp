@@ -74,8 +74,7 @@ Settings::Entry* Settings::Find(std::string_view name) {
 bool Settings::Bool(std::string_view name, bool otherwise) {
   Entry* entry = Find(name);
   if (entry == nullptr || !valid_) return otherwise;
-  const Operand operand =
-      eval_.Coerce(entry->operand, eval_.types().bool_type(), entry->span);
+  const Operand operand = eval_.Coerce(entry->operand, eval_.types().bool_type(), entry->span);
   const std::optional<Value> value = eval_.RequireValue(operand, entry->span);
   if (!value || value->as_int() == nullptr) {
     valid_ = false;
@@ -105,7 +104,8 @@ std::optional<size_t> Settings::Choice(std::string_view name,
 bool Settings::Finish() {
   for (const Entry& entry : entries_) {
     if (entry.used) continue;
-    eval_.Report(DiagKind::kUnknownSetting, entry.span, entry.name, what_, DidYouMean(entry.name, asked_));
+    eval_.Report(DiagKind::kUnknownSetting, entry.span, entry.name, what_,
+                 DidYouMean(entry.name, asked_));
     valid_ = false;
   }
   return valid_;

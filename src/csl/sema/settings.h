@@ -38,7 +38,8 @@ class Settings {
   // Value of a field that must be known, or the default.
   bool Bool(std::string_view name, bool otherwise);
   // `.{ .option = true }`: the index of the option.
-  std::optional<size_t> Choice(std::string_view name, std::initializer_list<std::string_view> options);
+  std::optional<size_t> Choice(std::string_view name,
+                               std::initializer_list<std::string_view> options);
 
   // Reports fields that nobody asked for. False where anything was wrong.
   bool Finish();

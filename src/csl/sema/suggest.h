@@ -18,8 +18,8 @@ std::string RemedyForType(const TypeTable& types, TypeId to, TypeId from);
 // The same for two operands or branches that must have one type.
 std::string RemedyForTypes(const TypeTable& types, TypeId a, TypeId b);
 
-// What to write in CSL for a builtin, or for a name, of another language or of a library that is not imported; empty where it
-// is none that is known.
+// What to write in CSL for a builtin, or for a name, of another language or of a library that is
+// not imported; empty where it is none that is known.
 std::string_view RemedyForBuiltin(std::string_view name);
 std::string_view RemedyForName(std::string_view name);
 

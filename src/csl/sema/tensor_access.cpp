@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor accesses. The index expressions are evaluated at points: an affine function is known by its
-// values at the origin and at one step along each axis, and it is checked at further points.
+// Tensor accesses. The index expressions are evaluated at points: an affine function is known by
+// its values at the origin and at one step along each axis, and it is checked at further points.
 #include "csl/sema/tensor_access.h"
 
 #include <algorithm>
@@ -39,7 +39,8 @@ class Analysis {
     if (!origin) return std::nullopt;
     access_.offset = *origin;
     for (size_t k = 0; k < variables.size(); ++k) {
-      // Also for an extent of 0 or 1: @set_dsd_length may lengthen it later. The point may then lie outside; it is not accessed.
+      // Also for an extent of 0 or 1: @set_dsd_length may lengthen it later. The point may then lie
+      // outside; it is not accessed.
       const bool outside = out_of_dimension_;
       point[k] = 1;
       const std::optional<int64_t> next = At(point);
@@ -53,7 +54,7 @@ class Analysis {
       }
       access_.strides.push_back(stride);
     }
-    if (!CheckAffine() ) return std::nullopt;
+    if (!CheckAffine()) return std::nullopt;
     CheckBounds();
     return access_;
   }
@@ -120,8 +121,8 @@ class Analysis {
       ok = index.has_value();
       if (ok) {
         flat += *index * weights_[d];
-        out_of_dimension_ = out_of_dimension_ ||
-                            (!dims_.empty() && (*index < 0 || *index >= dims_[d]));
+        out_of_dimension_ =
+            out_of_dimension_ || (!dims_.empty() && (*index < 0 || *index >= dims_[d]));
       }
     }
     locals.erase(locals.begin() + static_cast<std::ptrdiff_t>(before), locals.end());

@@ -11,7 +11,7 @@
 namespace szarena::csl {
 
 struct TensorAccess {
-  Operand place;                 // of the array
+  Operand place;  // of the array
   TypeId element;
   int64_t offset = 0;            // of the first element, in elements
   std::vector<int64_t> extents;  // outermost first

@@ -83,25 +83,25 @@ struct EnumElement {
 // Everything about one type. Members that a kind does not use keep their defaults.
 struct TypeInfo {
   TypeKind kind = TypeKind::kError;
-  bool is_signed = false;      // kInt
-  uint16_t bits = 0;           // kInt
-  FloatFormat format{};        // kFloat
-  HandleKind handle{};         // kHandle
-  DsdKind dsd{};               // kDsd
-  DsrKind dsr{};               // kDsr
-  Packing packing{};           // kStruct, kUnion
-  bool is_anonymous = false;   // kStruct: identity by names and types
-  bool is_tuple = false;       // kStruct
-  bool is_const = false;       // kPointer: the pointee cannot be written through it
-  bool is_many = false;        // kPointer: [*]T
-  bool is_task = false;        // kFn
-  TypeId element;              // kArray, kPointer, kRange; kEnum: underlying; packed: backing integer
-  std::vector<int64_t> dims;   // kArray, outermost first
-  std::vector<Field> fields;   // kStruct, kUnion
-  std::vector<TypeId> params;  // kFn
-  TypeId result;               // kFn
+  bool is_signed = false;     // kInt
+  uint16_t bits = 0;          // kInt
+  FloatFormat format{};       // kFloat
+  HandleKind handle{};        // kHandle
+  DsdKind dsd{};              // kDsd
+  DsrKind dsr{};              // kDsr
+  Packing packing{};          // kStruct, kUnion
+  bool is_anonymous = false;  // kStruct: identity by names and types
+  bool is_tuple = false;      // kStruct
+  bool is_const = false;      // kPointer: the pointee cannot be written through it
+  bool is_many = false;       // kPointer: [*]T
+  bool is_task = false;       // kFn
+  TypeId element;  // kArray, kPointer, kRange; kEnum: underlying; packed: backing integer
+  std::vector<int64_t> dims;          // kArray, outermost first
+  std::vector<Field> fields;          // kStruct, kUnion
+  std::vector<TypeId> params;         // kFn
+  TypeId result;                      // kFn
   std::vector<EnumElement> elements;  // kEnum
-  std::string name;            // as printed in diagnostics
+  std::string name;                   // as printed in diagnostics
 };
 
 class TypeTable {

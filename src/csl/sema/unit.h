@@ -25,11 +25,11 @@ struct ModuleInstance {
   std::string path;
   std::map<Name, Value> bindings;  // params given from outside, not yet coerced
   std::unordered_map<Name, Global*> globals;
-  std::vector<Global*> order;      // globals in source order
-  Span origin;                     // the import, or none for the root
+  std::vector<Global*> order;  // globals in source order
+  Span origin;                 // the import, or none for the root
   bool is_library = false;
-  uint32_t depth = 0;              // length of the chain of imports
-  bool blocks_done = false;        // its top-level comptime blocks ran
+  uint32_t depth = 0;        // length of the chain of imports
+  bool blocks_done = false;  // its top-level comptime blocks ran
 };
 
 enum class GlobalKind : uint8_t { kVar, kConst, kParam, kFn, kConstant };
@@ -43,15 +43,15 @@ struct Global {
   ModuleInstance* module = nullptr;
   DeclId decl;
   Name name;
-  std::string label;      // as the memory report and the symbol table show it
+  std::string label;  // as the memory report and the symbol table show it
   Span span;
   TypeId type;
-  Value value;            // constant, param or initial value of a variable; Undefined: none
+  Value value;  // constant, param or initial value of a variable; Undefined: none
   std::optional<uint16_t> address;  // in PE memory, once something needs it
   bool exported = false;
   bool is_extern = false;
-  uint32_t align = 0;     // from align(N); 0: natural
-  std::string section;    // from linksection(name)
+  uint32_t align = 0;   // from align(N); 0: natural
+  std::string section;  // from linksection(name)
 };
 
 struct FnInstance;
@@ -77,8 +77,8 @@ struct FnInstance {
   std::vector<std::optional<Value>> comptime_args;  // one a param; empty: passed at run time
   std::vector<TypeId> param_types;                  // one a param
   TypeId result;
-  uint32_t index = 0;  // in CodeClass::functions
-  Span called_from;    // the first call
+  uint32_t index = 0;                  // in CodeClass::functions
+  Span called_from;                    // the first call
   const FnInstance* caller = nullptr;  // whose body holds that call
 };
 
@@ -103,8 +103,8 @@ struct FabricDsd {
   bool names_queue = false;  // else the default of old programs (WSE-2)
   bool in_library = false;
   uint8_t queue = 0;
-  uint8_t color = 0;         // bytecode::kNoColor: none
-  Span span;                 // of the first @get_dsd
+  uint8_t color = 0;  // bytecode::kNoColor: none
+  Span span;          // of the first @get_dsd
 };
 
 class Unit {
@@ -120,12 +120,12 @@ class Unit {
   std::deque<Global> globals;
   std::deque<FnTemplate> fns;
   std::unordered_map<std::string, Global*> constants;  // anonymous constants by ValueKey
-  std::vector<Global*> placed;          // globals with an address, in order
-  std::vector<FnInstance*> to_compile;  // instances whose bodies wait
-  ClassBuilder* builder = nullptr;      // class units only
+  std::vector<Global*> placed;                         // globals with an address, in order
+  std::vector<FnInstance*> to_compile;                 // instances whose bodies wait
+  ClassBuilder* builder = nullptr;                     // class units only
   std::vector<PendingTaskId> pending_ids;
   std::map<uint32_t, uint32_t> fifo_registers;  // DSR handle to the FIFO that is loaded there
-  std::vector<FabricDsd> fabric_dsds;            // each kind once
+  std::vector<FabricDsd> fabric_dsds;           // each kind once
   std::unique_ptr<UnitExtension> extension;
   // Answers of @get_rectangle: set at the start of a class, by @set_rectangle in a layout.
   std::optional<std::pair<int, int>> rectangle;

@@ -90,9 +90,7 @@ void AppendKey(const Value& value, std::string& out) {
     void operator()(double number) const {
       out += fmt::format("d{:x}", std::bit_cast<uint64_t>(number));
     }
-    void operator()(const Text& text) const {
-      out += fmt::format("s{}\"{}", text->size(), *text);
-    }
+    void operator()(const Text& text) const { out += fmt::format("s{}\"{}", text->size(), *text); }
     void operator()(const Aggregate& elements) const {
       out += '{';
       for (const Value& element : *elements) {

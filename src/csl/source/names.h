@@ -11,7 +11,8 @@
 
 namespace szarena::csl {
 
-// Number of an interned string; equal names are equal strings. 0 is "no name" (not the empty string).
+// Number of an interned string; equal names are equal strings. 0 is "no name" (not the empty
+// string).
 struct Name {
   uint32_t index = 0;
   bool IsNone() const { return index == 0; }
@@ -35,5 +36,7 @@ class NameTable {
 
 template <>
 struct std::hash<szarena::csl::Name> {
-  size_t operator()(szarena::csl::Name name) const noexcept { return name.index * size_t{0x9E3779B97F4A7C15}; }
+  size_t operator()(szarena::csl::Name name) const noexcept {
+    return name.index * size_t{0x9E3779B97F4A7C15};
+  }
 };

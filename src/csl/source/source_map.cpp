@@ -13,7 +13,9 @@ Span Cover(Span a, Span b) {
 
 Result<SourceId> SourceMap::Add(std::string path, std::string text) {
   if (text.size() >= UINT32_MAX - next_base_ - 1) {
-    return Fail(ErrorCode::kCapacity, "source text '" + path + "' does not fit: all source texts together may hold 4 GiB");
+    return Fail(
+        ErrorCode::kCapacity,
+        "source text '" + path + "' does not fit: all source texts together may hold 4 GiB");
   }
   SourceFile file;
   file.path = std::move(path);
@@ -30,8 +32,9 @@ Result<SourceId> SourceMap::Add(std::string path, std::string text) {
 
 SourceId SourceMap::FileOf(uint32_t offset) const {
   if (offset == 0) return {};
-  auto after = std::upper_bound(files_.begin(), files_.end(), offset,
-                                [](uint32_t value, const SourceFile& file) { return value < file.base; });
+  auto after =
+      std::upper_bound(files_.begin(), files_.end(), offset,
+                       [](uint32_t value, const SourceFile& file) { return value < file.base; });
   if (after == files_.begin()) return {};
   size_t index = static_cast<size_t>(after - files_.begin()) - 1;
   if (offset > files_[index].base + files_[index].text.size()) return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All source texts of one compilation. Texts share one space of 32-bit offsets, so that a Span alone
-// names a place in a certain file and nodes need not carry the file.
+// All source texts of one compilation. Texts share one space of 32-bit offsets, so that a Span
+// alone names a place in a certain file and nodes need not carry the file.
 #pragma once
 
 #include <compare>
@@ -37,8 +37,8 @@ struct SourceId {
 struct SourceFile {
   std::string path;  // as shown in messages
   std::string text;
-  uint32_t base = 0;                 // global offset of the first byte
-  std::vector<uint32_t> line_starts; // offsets in `text`
+  uint32_t base = 0;                  // global offset of the first byte
+  std::vector<uint32_t> line_starts;  // offsets in `text`
 };
 
 // A place for people: lines and columns count from 1, columns in bytes.

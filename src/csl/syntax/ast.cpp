@@ -5,22 +5,28 @@ namespace szarena::csl {
 
 std::string_view Spelling(UnaryOp op) {
   switch (op) {
-    case UnaryOp::kNegate: return "-";
-    case UnaryOp::kNot: return "!";
-    case UnaryOp::kBitNot: return "~";
-    case UnaryOp::kAddressOf: return "&";
+    case UnaryOp::kNegate:
+      return "-";
+    case UnaryOp::kNot:
+      return "!";
+    case UnaryOp::kBitNot:
+      return "~";
+    case UnaryOp::kAddressOf:
+      return "&";
   }
   return "";
 }
 
 std::string_view Spelling(BinaryOp op) {
-  static constexpr std::string_view kSpellings[] = {"*", "/", "%", "+", "-", "<<", ">>", "&", "^", "|",
-                                                    "==", "!=", "<", "<=", ">", ">=", "and", "or"};
+  static constexpr std::string_view kSpellings[] = {
+      "*", "/",  "%",  "+", "-",  "<<", ">>", "&",   "^",
+      "|", "==", "!=", "<", "<=", ">",  ">=", "and", "or"};
   return kSpellings[static_cast<size_t>(op)];
 }
 
 std::string_view Spelling(AssignOp op) {
-  static constexpr std::string_view kSpellings[] = {"=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^="};
+  static constexpr std::string_view kSpellings[] = {
+      "=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^="};
   return kSpellings[static_cast<size_t>(op)];
 }
 

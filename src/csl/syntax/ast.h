@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Abstract syntax of one CSL file. Nodes live in flat arenas and refer to each other by typed ids.
 //
-// There are two kinds of node. An expression (ExprId) is everything that may stand in a body: as in Zig, blocks, `if`, loops,
-// `return` and assignments are expressions too, and a local declaration appears in a block as DeclExpr. A declaration (DeclId)
-// is a variable, constant, param or function. An id is "none" where an optional part is absent.
+// There are two kinds of node. An expression (ExprId) is everything that may stand in a body: as in
+// Zig, blocks, `if`, loops, `return` and assignments are expressions too, and a local declaration
+// appears in a block as DeclExpr. A declaration (DeclId) is a variable, constant, param or
+// function. An id is "none" where an optional part is absent.
 //
-// Parentheses leave no node; the printer puts back those that matter. What the parser could not read is an ErrorExpr, and a
-// diagnostic was reported for it; a consumer stays silent about it.
+// Parentheses leave no node; the printer puts back those that matter. What the parser could not
+// read is an ErrorExpr, and a diagnostic was reported for it; a consumer stays silent about it.
 #pragma once
 
 #include <cstdint>
@@ -43,72 +44,223 @@ struct List {
 
 enum class UnaryOp : uint8_t { kNegate, kNot, kBitNot, kAddressOf };
 enum class BinaryOp : uint8_t {
-  kMul, kDiv, kMod, kAdd, kSub, kShl, kShr, kBitAnd, kBitXor, kBitOr,
-  kEq, kNe, kLt, kLe, kGt, kGe, kAnd, kOr,
+  kMul,
+  kDiv,
+  kMod,
+  kAdd,
+  kSub,
+  kShl,
+  kShr,
+  kBitAnd,
+  kBitXor,
+  kBitOr,
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kAnd,
+  kOr,
 };
 std::string_view Spelling(UnaryOp op);
 std::string_view Spelling(BinaryOp op);
 
 // ---- literals and names
 struct ErrorExpr {};
-struct IntExpr { uint32_t value; Name spelling; };  // value: index for Ast::Int; also character literals ('a' is its spelling)
-struct FloatExpr { uint32_t value; Name spelling; };  // index for Ast::Float
-struct StringExpr { Name bytes; };                    // escapes resolved; any byte may occur
-struct BoolExpr { bool value; };
+struct IntExpr {
+  uint32_t value;
+  Name spelling;
+};  // value: index for Ast::Int; also character literals ('a' is its spelling)
+struct FloatExpr {
+  uint32_t value;
+  Name spelling;
+};  // index for Ast::Float
+struct StringExpr {
+  Name bytes;
+};  // escapes resolved; any byte may occur
+struct BoolExpr {
+  bool value;
+};
 struct UndefinedExpr {};
-struct IdentExpr { Name name; };                      // also type names (i16, f32, type, void, …) and directions
+struct IdentExpr {
+  Name name;
+};  // also type names (i16, f32, type, void, …) and directions
 
 // ---- postfix
-struct FieldExpr { ExprId base; Name name; Span name_span; };  // base.name
-struct DerefExpr { ExprId base; };                             // base.*
-struct IndexExpr { ExprId base; List<ExprId> indices; };       // base[i, j]
-struct CallExpr { ExprId callee; List<ExprId> args; };
-struct BuiltinExpr { Name name; List<ExprId> args; };          // @name(args); name without the @
+struct FieldExpr {
+  ExprId base;
+  Name name;
+  Span name_span;
+};  // base.name
+struct DerefExpr {
+  ExprId base;
+};  // base.*
+struct IndexExpr {
+  ExprId base;
+  List<ExprId> indices;
+};  // base[i, j]
+struct CallExpr {
+  ExprId callee;
+  List<ExprId> args;
+};
+struct BuiltinExpr {
+  Name name;
+  List<ExprId> args;
+};  // @name(args); name without the @
 
 // ---- operators
-struct UnaryExpr { UnaryOp op; ExprId operand; };
-struct BinaryExpr { BinaryOp op; ExprId lhs; ExprId rhs; Span op_span; };
-struct ComptimeExpr { ExprId operand; };  // `comptime x`; the operand may be a block
+struct UnaryExpr {
+  UnaryOp op;
+  ExprId operand;
+};
+struct BinaryExpr {
+  BinaryOp op;
+  ExprId lhs;
+  ExprId rhs;
+  Span op_span;
+};
+struct ComptimeExpr {
+  ExprId operand;
+};  // `comptime x`; the operand may be a block
 
 // ---- initialisers
-struct FieldInit { Name name; ExprId value; Span span; };  // name is none for a positional element
+struct FieldInit {
+  Name name;
+  ExprId value;
+  Span span;
+};  // name is none for a positional element
 // `.{…}` (type none), `Name{…}`, `[3]i16{…}`. Either all fields are named or none is.
-struct InitExpr { ExprId type; List<FieldInit> fields; };
+struct InitExpr {
+  ExprId type;
+  List<FieldInit> fields;
+};
 
 // ---- types
-struct ArrayTypeExpr { List<ExprId> dims; ExprId element; };              // [M, N]T
-struct PointerTypeExpr { bool is_many; bool is_const; ExprId pointee; };  // *T, *const T, [*]T, [*]const T
-struct FnTypeExpr { List<ExprId> params; ExprId result; bool is_task = false; };  // fn(A, B) R, task(A) void
+struct ArrayTypeExpr {
+  List<ExprId> dims;
+  ExprId element;
+};  // [M, N]T
+struct PointerTypeExpr {
+  bool is_many;
+  bool is_const;
+  ExprId pointee;
+};  // *T, *const T, [*]T, [*]const T
+struct FnTypeExpr {
+  List<ExprId> params;
+  ExprId result;
+  bool is_task = false;
+};  // fn(A, B) R, task(A) void
 enum class ContainerKind : uint8_t { kStruct, kUnion, kEnum };
 enum class ContainerLayout : uint8_t { kAuto, kExtern, kPacked };
-struct Member { Name name; ExprId type; ExprId value; Span span; };  // enum members have no type; value = explicit number or default
-struct ContainerExpr { ContainerKind kind; ContainerLayout layout; ExprId tag; List<Member> members; };  // tag: enum(u16), packed struct(u32)
+struct Member {
+  Name name;
+  ExprId type;
+  ExprId value;
+  Span span;
+};  // enum members have no type; value = explicit number or default
+struct ContainerExpr {
+  ContainerKind kind;
+  ContainerLayout layout;
+  ExprId tag;
+  List<Member> members;
+};  // tag: enum(u16), packed struct(u32)
 
 // |i, j|{M, N} -> array[f(i, j), …]
-struct TensorAccessExpr { List<Name> variables; List<ExprId> extents; ExprId array; List<ExprId> indices; };
+struct TensorAccessExpr {
+  List<Name> variables;
+  List<ExprId> extents;
+  ExprId array;
+  List<ExprId> indices;
+};
 
 // ---- control flow
-struct IfExpr { ExprId condition; ExprId then_branch; ExprId else_branch; };
-struct SwitchProng { List<ExprId> values; bool is_else; ExprId body; Span span; };
-struct SwitchExpr { ExprId operand; List<SwitchProng> prongs; };
-struct BlockExpr { Name label; List<ExprId> statements; };  // `{}` is also the value of type void
-struct WhileExpr { Name label; bool is_inline; ExprId condition; ExprId step; ExprId body; };
-struct ForExpr { Name label; bool is_inline; ExprId sequence; Name element; Name index; ExprId body; };
-enum class AssignOp : uint8_t { kPlain, kAdd, kSub, kMul, kDiv, kMod, kShl, kShr, kBitAnd, kBitOr, kBitXor };
+struct IfExpr {
+  ExprId condition;
+  ExprId then_branch;
+  ExprId else_branch;
+};
+struct SwitchProng {
+  List<ExprId> values;
+  bool is_else;
+  ExprId body;
+  Span span;
+};
+struct SwitchExpr {
+  ExprId operand;
+  List<SwitchProng> prongs;
+};
+struct BlockExpr {
+  Name label;
+  List<ExprId> statements;
+};  // `{}` is also the value of type void
+struct WhileExpr {
+  Name label;
+  bool is_inline;
+  ExprId condition;
+  ExprId step;
+  ExprId body;
+};
+struct ForExpr {
+  Name label;
+  bool is_inline;
+  ExprId sequence;
+  Name element;
+  Name index;
+  ExprId body;
+};
+enum class AssignOp : uint8_t {
+  kPlain,
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMod,
+  kShl,
+  kShr,
+  kBitAnd,
+  kBitOr,
+  kBitXor
+};
 std::string_view Spelling(AssignOp op);
-struct AssignExpr { AssignOp op; ExprId target; ExprId value; };
-struct ReturnExpr { ExprId value; };
-struct BreakExpr { Name label; ExprId value; };
-struct ContinueExpr { Name label; };
-struct DeclExpr { DeclId decl; };  // a local var or const
-struct AsmOperand { Name name; Name constraint; ExprId value; Span span; };
-struct AsmExpr { bool is_volatile; Name text; List<AsmOperand> outputs; List<AsmOperand> inputs; List<AsmOperand> clobbers; };
+struct AssignExpr {
+  AssignOp op;
+  ExprId target;
+  ExprId value;
+};
+struct ReturnExpr {
+  ExprId value;
+};
+struct BreakExpr {
+  Name label;
+  ExprId value;
+};
+struct ContinueExpr {
+  Name label;
+};
+struct DeclExpr {
+  DeclId decl;
+};  // a local var or const
+struct AsmOperand {
+  Name name;
+  Name constraint;
+  ExprId value;
+  Span span;
+};
+struct AsmExpr {
+  bool is_volatile;
+  Name text;
+  List<AsmOperand> outputs;
+  List<AsmOperand> inputs;
+  List<AsmOperand> clobbers;
+};
 
-using ExprNode = std::variant<
-    ErrorExpr, IntExpr, FloatExpr, StringExpr, BoolExpr, UndefinedExpr, IdentExpr, FieldExpr, DerefExpr, IndexExpr, CallExpr,
-    BuiltinExpr, UnaryExpr, BinaryExpr, ComptimeExpr, InitExpr, ArrayTypeExpr, PointerTypeExpr, FnTypeExpr, ContainerExpr,
-    TensorAccessExpr, IfExpr, SwitchExpr, BlockExpr, WhileExpr, ForExpr, AssignExpr, ReturnExpr, BreakExpr, ContinueExpr, DeclExpr,
-    AsmExpr>;
+using ExprNode =
+    std::variant<ErrorExpr, IntExpr, FloatExpr, StringExpr, BoolExpr, UndefinedExpr, IdentExpr,
+                 FieldExpr, DerefExpr, IndexExpr, CallExpr, BuiltinExpr, UnaryExpr, BinaryExpr,
+                 ComptimeExpr, InitExpr, ArrayTypeExpr, PointerTypeExpr, FnTypeExpr, ContainerExpr,
+                 TensorAccessExpr, IfExpr, SwitchExpr, BlockExpr, WhileExpr, ForExpr, AssignExpr,
+                 ReturnExpr, BreakExpr, ContinueExpr, DeclExpr, AsmExpr>;
 
 // ---- declarations
 enum class Linkage : uint8_t { kNone, kExport, kExtern };
@@ -121,9 +273,9 @@ struct VarDecl {
   ExprId init;
 };
 struct Param {
-  Name name;         // none in an extern prototype without names
+  Name name;  // none in an extern prototype without names
   bool is_comptime;
-  bool is_anytype;   // then type is none
+  bool is_anytype;  // then type is none
   ExprId type;
   Span span;
 };
@@ -137,7 +289,9 @@ struct FnDecl {
 };
 using DeclNode = std::variant<VarDecl, FnDecl>;
 
-struct Attributes { ExprId align, linksection, linkname; };
+struct Attributes {
+  ExprId align, linksection, linkname;
+};
 
 // What stands at the top level of a file, in source order.
 struct Item {
@@ -165,9 +319,13 @@ class Ast {
 
   // The node as a certain kind, or null.
   template <typename T>
-  const T* As(ExprId id) const { return id ? std::get_if<T>(&exprs_[id.index]) : nullptr; }
+  const T* As(ExprId id) const {
+    return id ? std::get_if<T>(&exprs_[id.index]) : nullptr;
+  }
   template <typename T>
-  const T* As(DeclId id) const { return id ? std::get_if<T>(&decls_[id.index].node) : nullptr; }
+  const T* As(DeclId id) const {
+    return id ? std::get_if<T>(&decls_[id.index].node) : nullptr;
+  }
 
   UInt128 Int(const IntExpr& node) const { return ints_[node.value]; }
   double Float(const FloatExpr& node) const { return floats_[node.value]; }
@@ -178,7 +336,9 @@ class Ast {
   std::span<const Member> Get(List<Member> list) const { return Slice(members_, list); }
   std::span<const SwitchProng> Get(List<SwitchProng> list) const { return Slice(prongs_, list); }
   std::span<const Param> Get(List<Param> list) const { return Slice(params_, list); }
-  std::span<const AsmOperand> Get(List<AsmOperand> list) const { return Slice(asm_operands_, list); }
+  std::span<const AsmOperand> Get(List<AsmOperand> list) const {
+    return Slice(asm_operands_, list);
+  }
 
   size_t expr_count() const { return exprs_.size(); }
   size_t decl_count() const { return decls_.size(); }

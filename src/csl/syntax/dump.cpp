@@ -9,7 +9,8 @@ namespace szarena::csl {
 namespace {
 
 std::string IntText(UInt128 value) {
-  return fmt::format("{:x}", static_cast<uint64_t>(value >> 64)) + ":" + fmt::format("{:x}", static_cast<uint64_t>(value));
+  return fmt::format("{:x}", static_cast<uint64_t>(value >> 64)) + ":" +
+         fmt::format("{:x}", static_cast<uint64_t>(value));
 }
 
 class Dumper {
@@ -19,9 +20,15 @@ class Dumper {
   std::string Run() {
     for (const Item& item : ast_.items()) {
       switch (item.kind) {
-        case Item::Kind::kDecl: Decl(item.decl); break;
-        case Item::Kind::kComptime: Line("comptime-item"), Child("", item.block); break;
-        case Item::Kind::kLayout: Line("layout-item"), Child("", item.block); break;
+        case Item::Kind::kDecl:
+          Decl(item.decl);
+          break;
+        case Item::Kind::kComptime:
+          Line("comptime-item"), Child("", item.block);
+          break;
+        case Item::Kind::kLayout:
+          Line("layout-item"), Child("", item.block);
+          break;
       }
     }
     return std::move(out_);
@@ -29,9 +36,14 @@ class Dumper {
 
  private:
   std::string_view Text(Name name) const { return names_.Text(name); }
-  std::string NameOr(Name name, std::string_view none = "-") const { return name ? std::string(Text(name)) : std::string(none); }
+  std::string NameOr(Name name, std::string_view none = "-") const {
+    return name ? std::string(Text(name)) : std::string(none);
+  }
 
-  void Line(std::string_view text) { out_.append(depth_ * 2, ' ').append(role_).append(text).append("\n"); role_.clear(); }
+  void Line(std::string_view text) {
+    out_.append(depth_ * 2, ' ').append(role_).append(text).append("\n");
+    role_.clear();
+  }
 
   void Child(std::string_view role, ExprId id) {
     if (!id) return;
@@ -48,16 +60,18 @@ class Dumper {
     static constexpr std::string_view kLinkage[] = {"", " export", " extern"};
     static constexpr std::string_view kVarKind[] = {"var", "const", "param", "color"};
     if (auto* var = ast_.As<VarDecl>(id)) {
-      Line(fmt::format("{} {}{}{}", kVarKind[static_cast<size_t>(var->kind)], NameOr(ast_.NameOf(id)), kLinkage[static_cast<size_t>(var->linkage)],
+      Line(fmt::format("{} {}{}{}", kVarKind[static_cast<size_t>(var->kind)],
+                       NameOr(ast_.NameOf(id)), kLinkage[static_cast<size_t>(var->linkage)],
                        var->is_comptime ? " comptime" : ""));
       Child("type", var->type);
       Child("init", var->init);
     } else if (auto* fn = ast_.As<FnDecl>(id)) {
-      Line(fmt::format("{} {}{}{}", fn->is_task ? "task" : "fn", NameOr(ast_.NameOf(id)), kLinkage[static_cast<size_t>(fn->linkage)],
-                       fn->is_inline ? " inline" : ""));
+      Line(fmt::format("{} {}{}{}", fn->is_task ? "task" : "fn", NameOr(ast_.NameOf(id)),
+                       kLinkage[static_cast<size_t>(fn->linkage)], fn->is_inline ? " inline" : ""));
       for (const Param& param : ast_.Get(fn->params)) {
         ++depth_;
-        Line(fmt::format("param {}{}{}", NameOr(param.name), param.is_comptime ? " comptime" : "", param.is_anytype ? " anytype" : ""));
+        Line(fmt::format("param {}{}{}", NameOr(param.name), param.is_comptime ? " comptime" : "",
+                         param.is_anytype ? " anytype" : ""));
         Child("", param.type);
         --depth_;
       }
@@ -75,8 +89,12 @@ class Dumper {
   }
 
   void Node(const ErrorExpr&) { Line("error"); }
-  void Node(const IntExpr& n) { Line("int " + IntText(ast_.Int(n)) + " " + std::string(Text(n.spelling))); }
-  void Node(const FloatExpr& n) { Line(fmt::format("float {:x} {}", std::bit_cast<uint64_t>(ast_.Float(n)), Text(n.spelling))); }
+  void Node(const IntExpr& n) {
+    Line("int " + IntText(ast_.Int(n)) + " " + std::string(Text(n.spelling)));
+  }
+  void Node(const FloatExpr& n) {
+    Line(fmt::format("float {:x} {}", std::bit_cast<uint64_t>(ast_.Float(n)), Text(n.spelling)));
+  }
   void Node(const StringExpr& n) { Line("string \"" + EscapeBytes(Text(n.bytes)) + "\""); }
   void Node(const BoolExpr& n) { Line(n.value ? "true" : "false"); }
   void Node(const UndefinedExpr&) { Line("undefined"); }
@@ -85,22 +103,37 @@ class Dumper {
   void Node(const DerefExpr& n) { Line("deref"), Child("", n.base); }
   void Node(const IndexExpr& n) { Line("index"), Child("", n.base), Children("at", n.indices); }
   void Node(const CallExpr& n) { Line("call"), Child("", n.callee), Children("arg", n.args); }
-  void Node(const BuiltinExpr& n) { Line("builtin @" + std::string(Text(n.name))), Children("", n.args); }
-  void Node(const UnaryExpr& n) { Line(fmt::format("unary {}", Spelling(n.op))), Child("", n.operand); }
-  void Node(const BinaryExpr& n) { Line(fmt::format("binary {}", Spelling(n.op))), Child("", n.lhs), Child("", n.rhs); }
+  void Node(const BuiltinExpr& n) {
+    Line("builtin @" + std::string(Text(n.name))), Children("", n.args);
+  }
+  void Node(const UnaryExpr& n) {
+    Line(fmt::format("unary {}", Spelling(n.op))), Child("", n.operand);
+  }
+  void Node(const BinaryExpr& n) {
+    Line(fmt::format("binary {}", Spelling(n.op))), Child("", n.lhs), Child("", n.rhs);
+  }
   void Node(const ComptimeExpr& n) { Line("comptime"), Child("", n.operand); }
   void Node(const InitExpr& n) {
     Line("init");
     Child("type", n.type);
     for (const FieldInit& field : ast_.Get(n.fields)) Child(NameOr(field.name), field.value);
   }
-  void Node(const ArrayTypeExpr& n) { Line("array-type"), Children("dim", n.dims), Child("", n.element); }
-  void Node(const PointerTypeExpr& n) { Line(fmt::format("pointer-type{}{}", n.is_many ? " many" : "", n.is_const ? " const" : "")), Child("", n.pointee); }
-  void Node(const FnTypeExpr& n) { Line(n.is_task ? "task-type" : "fn-type"), Children("param", n.params), Child("result", n.result); }
+  void Node(const ArrayTypeExpr& n) {
+    Line("array-type"), Children("dim", n.dims), Child("", n.element);
+  }
+  void Node(const PointerTypeExpr& n) {
+    Line(fmt::format("pointer-type{}{}", n.is_many ? " many" : "", n.is_const ? " const" : "")),
+        Child("", n.pointee);
+  }
+  void Node(const FnTypeExpr& n) {
+    Line(n.is_task ? "task-type" : "fn-type"), Children("param", n.params),
+        Child("result", n.result);
+  }
   void Node(const ContainerExpr& n) {
     static constexpr std::string_view kKind[] = {"struct", "union", "enum"};
     static constexpr std::string_view kLayout[] = {"", " extern", " packed"};
-    Line(fmt::format("{}{}", kKind[static_cast<size_t>(n.kind)], kLayout[static_cast<size_t>(n.layout)]));
+    Line(fmt::format("{}{}", kKind[static_cast<size_t>(n.kind)],
+                     kLayout[static_cast<size_t>(n.layout)]));
     Child("tag", n.tag);
     for (const Member& member : ast_.Get(n.members)) {
       ++depth_;
@@ -118,7 +151,9 @@ class Dumper {
     Child("array", n.array);
     Children("at", n.indices);
   }
-  void Node(const IfExpr& n) { Line("if"), Child("", n.condition), Child("then", n.then_branch), Child("else", n.else_branch); }
+  void Node(const IfExpr& n) {
+    Line("if"), Child("", n.condition), Child("then", n.then_branch), Child("else", n.else_branch);
+  }
   void Node(const SwitchExpr& n) {
     Line("switch");
     Child("", n.operand);
@@ -130,16 +165,21 @@ class Dumper {
       --depth_;
     }
   }
-  void Node(const BlockExpr& n) { Line(n.label ? "block " + std::string(Text(n.label)) : "block"), Children("", n.statements); }
+  void Node(const BlockExpr& n) {
+    Line(n.label ? "block " + std::string(Text(n.label)) : "block"), Children("", n.statements);
+  }
   void Node(const WhileExpr& n) {
     Line(fmt::format("while {}{}", NameOr(n.label), n.is_inline ? " inline" : ""));
     Child("", n.condition), Child("step", n.step), Child("body", n.body);
   }
   void Node(const ForExpr& n) {
-    Line(fmt::format("for {} {} {}{}", NameOr(n.label), NameOr(n.element), NameOr(n.index), n.is_inline ? " inline" : ""));
+    Line(fmt::format("for {} {} {}{}", NameOr(n.label), NameOr(n.element), NameOr(n.index),
+                     n.is_inline ? " inline" : ""));
     Child("", n.sequence), Child("body", n.body);
   }
-  void Node(const AssignExpr& n) { Line(fmt::format("assign {}", Spelling(n.op))), Child("", n.target), Child("", n.value); }
+  void Node(const AssignExpr& n) {
+    Line(fmt::format("assign {}", Spelling(n.op))), Child("", n.target), Child("", n.value);
+  }
   void Node(const ReturnExpr& n) { Line("return"), Child("", n.value); }
   void Node(const BreakExpr& n) { Line("break " + NameOr(n.label)), Child("", n.value); }
   void Node(const ContinueExpr& n) { Line("continue " + NameOr(n.label)); }
@@ -149,7 +189,8 @@ class Dumper {
     auto operands = [&](std::string_view role, List<AsmOperand> list) {
       for (const AsmOperand& operand : ast_.Get(list)) {
         ++depth_;
-        Line(fmt::format("{} {} \"{}\"", role, NameOr(operand.name), EscapeBytes(Text(operand.constraint))));
+        Line(fmt::format("{} {} \"{}\"", role, NameOr(operand.name),
+                         EscapeBytes(Text(operand.constraint))));
         Child("", operand.value);
         --depth_;
       }
@@ -171,14 +212,26 @@ std::string EscapeBytes(std::string_view bytes) {
   for (char c : bytes) {
     unsigned char u = static_cast<unsigned char>(c);
     switch (c) {
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      case '\\': out += "\\\\"; break;
-      case '"': out += "\\\""; break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '"':
+        out += "\\\"";
+        break;
       default:
-        if (u < 0x20 || u >= 0x7F) out += fmt::format("\\x{:02x}", u);
-        else out += c;
+        if (u < 0x20 || u >= 0x7F)
+          out += fmt::format("\\x{:02x}", u);
+        else
+          out += c;
     }
   }
   return out;

@@ -8,9 +8,9 @@ namespace szarena::csl {
 namespace {
 
 // Levels of an operand's surroundings: what may stand there without parentheses.
-constexpr int kLevelExpr = 0;      // anything
-constexpr int kLevelPrefix = 8;    // operand of a prefix operator, a type
-constexpr int kLevelPostfix = 9;   // operand of .x [i] (a) {…}
+constexpr int kLevelExpr = 0;     // anything
+constexpr int kLevelPrefix = 8;   // operand of a prefix operator, a type
+constexpr int kLevelPostfix = 9;  // operand of .x [i] (a) {…}
 
 class Printer {
  public:
@@ -43,14 +43,15 @@ class Printer {
   int Level(ExprId id) const {
     const ExprNode& node = ast_.Expr(id);
     if (auto* binary = std::get_if<BinaryExpr>(&node)) return Precedence(binary->op);
-    if (std::holds_alternative<ComptimeExpr>(node) || std::holds_alternative<IfExpr>(node) || std::holds_alternative<AssignExpr>(node) ||
-        std::holds_alternative<ReturnExpr>(node) || std::holds_alternative<BreakExpr>(node) || std::holds_alternative<WhileExpr>(node) ||
+    if (std::holds_alternative<ComptimeExpr>(node) || std::holds_alternative<IfExpr>(node) ||
+        std::holds_alternative<AssignExpr>(node) || std::holds_alternative<ReturnExpr>(node) ||
+        std::holds_alternative<BreakExpr>(node) || std::holds_alternative<WhileExpr>(node) ||
         std::holds_alternative<ForExpr>(node)) {
       return kLevelExpr;
     }
     // A prefix type is an operand of a prefix operator, but must be parenthesised before a postfix.
-    if (std::holds_alternative<UnaryExpr>(node) || std::holds_alternative<PointerTypeExpr>(node) || std::holds_alternative<ArrayTypeExpr>(node) ||
-        std::holds_alternative<FnTypeExpr>(node)) {
+    if (std::holds_alternative<UnaryExpr>(node) || std::holds_alternative<PointerTypeExpr>(node) ||
+        std::holds_alternative<ArrayTypeExpr>(node) || std::holds_alternative<FnTypeExpr>(node)) {
       return kLevelPrefix;
     }
     return 10;
@@ -59,11 +60,15 @@ class Printer {
   // A block or switch as the operand of something would end a statement early.
   bool StartsLikeStatement(ExprId id) const {
     const ExprNode& node = ast_.Expr(id);
-    return std::holds_alternative<BlockExpr>(node) || std::holds_alternative<SwitchExpr>(node) || std::holds_alternative<IfExpr>(node);
+    return std::holds_alternative<BlockExpr>(node) || std::holds_alternative<SwitchExpr>(node) ||
+           std::holds_alternative<IfExpr>(node);
   }
 
-  // A type in a position where '{' would start the body of something: its own initialiser needs parentheses.
-  bool EndsWithInit(ExprId id) const { return ast_.As<InitExpr>(id) != nullptr && ast_.As<InitExpr>(id)->type; }
+  // A type in a position where '{' would start the body of something: its own initialiser needs
+  // parentheses.
+  bool EndsWithInit(ExprId id) const {
+    return ast_.As<InitExpr>(id) != nullptr && ast_.As<InitExpr>(id)->type;
+  }
 
   void Expr(ExprId id, int level = kLevelExpr) {
     bool parens = Level(id) < level || (level > kLevelExpr && StartsLikeStatement(id));
@@ -73,7 +78,8 @@ class Printer {
   }
 
   void Type(ExprId id) {
-    bool parens = EndsWithInit(id) || (!ast_.As<PointerTypeExpr>(id) && Level(id) < kLevelPrefix) || StartsLikeStatement(id) || ast_.As<UnaryExpr>(id);
+    bool parens = EndsWithInit(id) || (!ast_.As<PointerTypeExpr>(id) && Level(id) < kLevelPrefix) ||
+                  StartsLikeStatement(id) || ast_.As<UnaryExpr>(id);
     if (parens) Put("(");
     std::visit([this](const auto& node) { Node(node); }, ast_.Expr(id));
     if (parens) Put(")");
@@ -93,7 +99,8 @@ class Printer {
       if (!id) return;
       Put(" "), Put(word), Put("("), Expr(id), Put(")");
     };
-    one("align", attributes.align), one("linksection", attributes.linksection), one("linkname", attributes.linkname);
+    one("align", attributes.align), one("linksection", attributes.linksection),
+        one("linkname", attributes.linkname);
   }
 
   void Decl(DeclId id) {
@@ -123,14 +130,18 @@ class Printer {
       first = false;
       if (param.is_comptime) Put("comptime ");
       if (param.name) Put(param.name), Put(": ");
-      if (param.is_anytype) Put("anytype");
-      else Type(param.type);
+      if (param.is_anytype)
+        Put("anytype");
+      else
+        Type(param.type);
     }
     Put(") ");
     Type(fn.result);
     PutAttributes(attributes);
-    if (fn.body) Put(" "), Expr(fn.body);
-    else Put(";");
+    if (fn.body)
+      Put(" "), Expr(fn.body);
+    else
+      Put(";");
   }
 
   void Node(const ErrorExpr&) { Put("$"); }
@@ -142,13 +153,18 @@ class Printer {
   void Node(const IdentExpr& n) { Put(n.name); }
   void Node(const FieldExpr& n) { Expr(n.base, kLevelPostfix), Put("."), Put(n.name); }
   void Node(const DerefExpr& n) { Expr(n.base, kLevelPostfix), Put(".*"); }
-  void Node(const IndexExpr& n) { Expr(n.base, kLevelPostfix), Put("["), Separated(n.indices), Put("]"); }
-  void Node(const CallExpr& n) { Expr(n.callee, kLevelPostfix), Put("("), Separated(n.args), Put(")"); }
+  void Node(const IndexExpr& n) {
+    Expr(n.base, kLevelPostfix), Put("["), Separated(n.indices), Put("]");
+  }
+  void Node(const CallExpr& n) {
+    Expr(n.callee, kLevelPostfix), Put("("), Separated(n.args), Put(")");
+  }
   void Node(const BuiltinExpr& n) { Put("@"), Put(n.name), Put("("), Separated(n.args), Put(")"); }
   void Node(const UnaryExpr& n) {
     Put(Spelling(n.op));
     // "- -x", "& &x": two signs in a row would read as a C operator.
-    if (auto* inner = ast_.As<UnaryExpr>(n.operand); inner != nullptr && inner->op == n.op) Put(" ");
+    if (auto* inner = ast_.As<UnaryExpr>(n.operand); inner != nullptr && inner->op == n.op)
+      Put(" ");
     Expr(n.operand, kLevelPrefix);
   }
   void Node(const BinaryExpr& n) {
@@ -161,8 +177,10 @@ class Printer {
   void Node(const ComptimeExpr& n) { Put("comptime "), Expr(n.operand); }
   void Node(const InitExpr& n) {
     if (n.type) {
-      if (ast_.As<ArrayTypeExpr>(n.type)) Type(n.type);
-      else Expr(n.type, kLevelPostfix);
+      if (ast_.As<ArrayTypeExpr>(n.type))
+        Type(n.type);
+      else
+        Expr(n.type, kLevelPostfix);
     } else {
       Put(".");
     }
@@ -228,7 +246,8 @@ class Printer {
     if (dangling) Put(")");
   }
   bool EndsWithIf(ExprId id) const {
-    if (auto* branch = ast_.As<IfExpr>(id)) return !branch->else_branch || EndsWithIf(branch->else_branch);
+    if (auto* branch = ast_.As<IfExpr>(id))
+      return !branch->else_branch || EndsWithIf(branch->else_branch);
     if (auto* loop = ast_.As<WhileExpr>(id)) return EndsWithIf(loop->body);
     if (auto* each = ast_.As<ForExpr>(id)) return EndsWithIf(each->body);
     if (auto* assign = ast_.As<AssignExpr>(id)) return EndsWithIf(assign->value);
@@ -247,8 +266,10 @@ class Printer {
     ++indent_;
     for (const SwitchProng& prong : ast_.Get(n.prongs)) {
       NewLine();
-      if (prong.is_else) Put("else");
-      else Separated(prong.values);
+      if (prong.is_else)
+        Put("else");
+      else
+        Separated(prong.values);
       Put(" => ");
       Expr(prong.body);
       Put(",");
@@ -289,7 +310,9 @@ class Printer {
     if (n.index) Put(", "), Put(n.index);
     Put("| "), Expr(n.body);
   }
-  void Node(const AssignExpr& n) { Expr(n.target), Put(" "), Put(Spelling(n.op)), Put(" "), Expr(n.value); }
+  void Node(const AssignExpr& n) {
+    Expr(n.target), Put(" "), Put(Spelling(n.op)), Put(" "), Expr(n.value);
+  }
   void Node(const ReturnExpr& n) {
     Put("return");
     if (n.value) Put(" "), Expr(n.value);
@@ -305,7 +328,8 @@ class Printer {
   }
   void Node(const DeclExpr& n) { Decl(n.decl); }
   void Node(const AsmExpr& n) {
-    Put(n.is_volatile ? "asm volatile (\"" : "asm (\""), Put(EscapeBytes(names_.Text(n.text))), Put("\"");
+    Put(n.is_volatile ? "asm volatile (\"" : "asm (\""), Put(EscapeBytes(names_.Text(n.text))),
+        Put("\"");
     auto operands = [this](List<AsmOperand> list) {
       bool first = true;
       for (const AsmOperand& operand : ast_.Get(list)) {
@@ -316,7 +340,8 @@ class Printer {
         if (operand.value) Put(" ("), Expr(operand.value), Put(")");
       }
     };
-    Put(" :"), operands(n.outputs), Put(" :"), operands(n.inputs), Put(" :"), operands(n.clobbers), Put(")");
+    Put(" :"), operands(n.outputs), Put(" :"), operands(n.inputs), Put(" :"), operands(n.clobbers),
+        Put(")");
   }
 
   const Ast& ast_;
@@ -329,6 +354,8 @@ class Printer {
 
 std::string Print(const Ast& ast, const NameTable& names) { return Printer(ast, names).File(); }
 
-std::string Print(const Ast& ast, const NameTable& names, ExprId id) { return Printer(ast, names).One(id); }
+std::string Print(const Ast& ast, const NameTable& names, ExprId id) {
+  return Printer(ast, names).One(id);
+}
 
 }  // namespace szarena::csl

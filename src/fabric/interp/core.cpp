@@ -10,8 +10,11 @@ using namespace bytecode;
 void ActivateId(Core& core, Pe& pe, uint32_t id) {
   id &= kTaskIdCount - 1;
   pe.active |= uint64_t{1} << id;
-  if (pe.cls->local_task[id] < 0 && !(id == kTeardownTaskId && !pe.cls->code->teardown_handlers.empty()) && pe.cls->control_task[id] < 0) {
-    core.around->Report(pe, TrapKind::kUnboundTask, core.now, kNoIndex, 0, fmt::format("id {} is activated, but no local task is bound to it", id));
+  if (pe.cls->local_task[id] < 0 &&
+      !(id == kTeardownTaskId && !pe.cls->code->teardown_handlers.empty()) &&
+      pe.cls->control_task[id] < 0) {
+    core.around->Report(pe, TrapKind::kUnboundTask, core.now, kNoIndex, 0,
+                        fmt::format("id {} is activated, but no local task is bound to it", id));
     pe.active &= ~(uint64_t{1} << id);
   }
 }
@@ -48,8 +51,12 @@ Comm& CommOf(Core& core, Pe& pe) {
   Comm& c = *pe.comm;
   c.queue_of_color.fill(0xff);
   c.in.resize(8);
-  for (int q = 0; q < 8; ++q) c.in[static_cast<size_t>(q)].capacity = static_cast<uint8_t>(core.cost->InputQueueDepth(q) + core.cost->ramp_latency);
-  for (int q = 0; q < 8; ++q) c.out[static_cast<size_t>(q)].capacity = static_cast<uint8_t>(core.cost->OutputQueueDepth(q) + core.cost->ramp_latency);
+  for (int q = 0; q < 8; ++q)
+    c.in[static_cast<size_t>(q)].capacity =
+        static_cast<uint8_t>(core.cost->InputQueueDepth(q) + core.cost->ramp_latency);
+  for (int q = 0; q < 8; ++q)
+    c.out[static_cast<size_t>(q)].capacity =
+        static_cast<uint8_t>(core.cost->OutputQueueDepth(q) + core.cost->ramp_latency);
   for (int s = 0; s < 9; ++s) c.ops[static_cast<size_t>(s)].slot = static_cast<uint8_t>(s);
   if (pe.cls == nullptr) return c;
   for (const QueueInit& q : pe.cls->code->queues) {
@@ -82,10 +89,13 @@ uint32_t InputQueueFor(Core& core, Pe& pe, uint32_t color) {
   InputQueue q;
   q.color = static_cast<uint8_t>(color);
   q.capacity = static_cast<uint8_t>(core.cost->input_queue_depth_2 + core.cost->ramp_latency);
-  // One that another colour has left and nobody reads, else a new one: so their number stays below 64.
+  // One that another colour has left and nobody reads, else a new one: so their number stays
+  // below 64.
   const uint64_t read = QueuesRead(c);
   size_t at = 8;
-  while (at < c.in.size() && (c.in[at].color != kNoColor || !c.in[at].ring.empty() || (read >> at & 1) != 0)) ++at;
+  while (at < c.in.size() &&
+         (c.in[at].color != kNoColor || !c.in[at].ring.empty() || (read >> at & 1) != 0))
+    ++at;
   if (at == c.in.size()) c.in.emplace_back();
   c.in[at] = q;
   c.queue_of_color[color] = static_cast<uint8_t>(at);

@@ -16,15 +16,17 @@ class Surroundings {
  public:
   virtual ~Surroundings() = default;
   // Records a trap; true where it is fatal (then the PE halts).
-  virtual bool Report(Pe& pe, TrapKind kind, uint64_t cycle, uint32_t function, uint32_t pc, std::string detail) = 0;
+  virtual bool Report(Pe& pe, TrapKind kind, uint64_t cycle, uint32_t function, uint32_t pc,
+                      std::string detail) = 0;
   virtual void WakeRouter(Pe& pe, uint64_t at) = 0;
   // Router natives: `args` as native.def says. The result of switch_get_position, else 0.
   virtual uint64_t RouterNative(Pe& pe, bytecode::Native native, const uint64_t* args) = 0;
-  // A load or store of the 16-bit configuration register at a byte address. Empty, or why this machine has no such access.
+  // A load or store of the 16-bit configuration register at a byte address. Empty, or why this
+  // machine has no such access.
   virtual std::string Register(Pe& pe, uint32_t address, bool write, uint16_t& value) = 0;
-  virtual void CommandDone(Pe& pe, uint64_t cycle) = 0;            // unblock_cmd_stream
+  virtual void CommandDone(Pe& pe, uint64_t cycle) = 0;  // unblock_cmd_stream
   virtual uint32_t SymbolValue(Pe& pe, uint32_t export_id) = 0;
-  virtual void PrintLine(Pe& pe, std::string line) = 0;            // simprint
+  virtual void PrintLine(Pe& pe, std::string line) = 0;  // simprint
 };
 
 struct Core {
@@ -32,7 +34,7 @@ struct Core {
   const CostModel* cost = nullptr;
   Surroundings* around = nullptr;
   PagePool pages;
-  uint64_t now = 0;                 // the global cycle
+  uint64_t now = 0;  // the global cycle
   bool check_uninitialised = true;
 };
 

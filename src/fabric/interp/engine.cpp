@@ -70,26 +70,38 @@ void LoadDsr(Pe& pe, const DsrLoadInfo& load, const Descriptor& d) {
 namespace {
 
 // The descriptor as an operand; false after a fatal trap.
-bool SetDescriptor(Core& core, Pe& pe, OperandState& o, const Descriptor& d, bool is_dest, Place place) {
+bool SetDescriptor(Core& core, Pe& pe, OperandState& o, const Descriptor& d, bool is_dest,
+                   Place place) {
   o.d = d;
   const auto bad = [&](TrapKind kind, std::string why) {
     core.around->Report(pe, kind, core.now, place.function, place.pc, std::move(why));
     return false;
   };
   // Programs may write anything where a descriptor lies.
-  if (d.kind > DsdKind::kNone && d.kind <= DsdKind::kFabout && (d.rank < 1 || d.rank > 4)) return bad(TrapKind::kBadDescriptor, "a damaged descriptor");
+  if (d.kind > DsdKind::kNone && d.kind <= DsdKind::kFabout && (d.rank < 1 || d.rank > 4))
+    return bad(TrapKind::kBadDescriptor, "a damaged descriptor");
   switch (d.kind) {
-    case DsdKind::kMem1d: case DsdKind::kMem4d: case DsdKind::kCircbuf:
-      if (d.kind == DsdKind::kCircbuf && d.wrap == 0) return bad(TrapKind::kBadDescriptor, "a damaged descriptor");
+    case DsdKind::kMem1d:
+    case DsdKind::kMem4d:
+    case DsdKind::kCircbuf:
+      if (d.kind == DsdKind::kCircbuf && d.wrap == 0)
+        return bad(TrapKind::kBadDescriptor, "a damaged descriptor");
       {
         // One operation on memory runs in one go: longer ones than any program needs would not end.
         uint64_t elements = 1;
-        for (int k = 0; k < d.rank; ++k) elements = std::min<uint64_t>(elements * d.extent[static_cast<size_t>(k)], uint64_t{1} << 40);
-        if (elements > uint64_t{1} << 24) return bad(TrapKind::kBadDescriptor, fmt::format("a DSD of {} elements: more than 16777216", elements));
+        for (int k = 0; k < d.rank; ++k)
+          elements =
+              std::min<uint64_t>(elements * d.extent[static_cast<size_t>(k)], uint64_t{1} << 40);
+        if (elements > uint64_t{1} << 24)
+          return bad(TrapKind::kBadDescriptor,
+                     fmt::format("a DSD of {} elements: more than 16777216", elements));
       }
-      if (d.base >= kRegisterBase) return bad(TrapKind::kRawRegister, fmt::format("a DSD at 0x{:04x}, among the configuration registers", d.base));
+      if (d.base >= kRegisterBase)
+        return bad(TrapKind::kRawRegister,
+                   fmt::format("a DSD at 0x{:04x}, among the configuration registers", d.base));
       o.cls = OperandClass::kMemory;
-      o.d.elem_size = o.size;  // strides count elements of the operation, not of the array: docs/csl/decisions.md
+      o.d.elem_size = o.size;  // strides count elements of the operation, not of the array:
+                               // docs/csl/decisions.md
       return true;
     case DsdKind::kFabin:
       if (is_dest) return bad(TrapKind::kBadDescriptor, "an input DSD as destination");
@@ -103,25 +115,36 @@ bool SetDescriptor(Core& core, Pe& pe, OperandState& o, const Descriptor& d, boo
       o.queue = d.queue;
       o.color = d.color;
       break;
-    default: return bad(TrapKind::kBadDescriptor, "the operand is no DSD: was it ever assigned?");
+    default:
+      return bad(TrapKind::kBadDescriptor, "the operand is no DSD: was it ever assigned?");
   }
   const bool by_color = !is_dest && o.queue == kQueueOfColor && o.color < kColorCount;
-  if ((o.queue >= 8 && !by_color) || (is_dest && static_cast<int>(o.queue) >= core.cost->OutputQueues())) {
-    return bad(TrapKind::kBadQueue, is_dest ? fmt::format("output queue {} does not exist", o.queue) : fmt::format("input queue {} does not exist", o.queue));
+  if ((o.queue >= 8 && !by_color) ||
+      (is_dest && static_cast<int>(o.queue) >= core.cost->OutputQueues())) {
+    return bad(TrapKind::kBadQueue, is_dest
+                                        ? fmt::format("output queue {} does not exist", o.queue)
+                                        : fmt::format("input queue {} does not exist", o.queue));
   }
   o.packed = d.simd != SimdMode::kNone && o.size == 2;
   Comm& comm = CommOf(core, pe);
   if (is_dest) {
-    if (comm.out[o.queue].color != kNoColor && core.cost->arch == Arch::kWse3) o.color = comm.out[o.queue].color;
-    if (o.color >= kColorCount) return bad(TrapKind::kBadQueue, fmt::format("output queue {} has no colour: {}", o.queue,
-                                                                        core.cost->arch == Arch::kWse3 ? "@initialize_queue it" : "give the DSD a fabric_color"));
+    if (comm.out[o.queue].color != kNoColor && core.cost->arch == Arch::kWse3)
+      o.color = comm.out[o.queue].color;
+    if (o.color >= kColorCount)
+      return bad(TrapKind::kBadQueue,
+                 fmt::format("output queue {} has no colour: {}", o.queue,
+                             core.cost->arch == Arch::kWse3 ? "@initialize_queue it"
+                                                            : "give the DSD a fabric_color"));
   } else {
     if (by_color) o.queue = static_cast<uint8_t>(InputQueueFor(core, pe, o.color));
     InputQueue& q = comm.in[o.queue];
-    if (o.color >= kColorCount && o.color != kNoColor) return bad(TrapKind::kBadQueue, fmt::format("there is no colour {}", o.color));
+    if (o.color >= kColorCount && o.color != kNoColor)
+      return bad(TrapKind::kBadQueue, fmt::format("there is no colour {}", o.color));
     if (core.cost->arch == Arch::kWse3 || o.color == kNoColor) {
       if (q.color == kNoColor) {
-        if (o.color == kNoColor) return bad(TrapKind::kBadQueue, fmt::format("input queue {} has no colour: @initialize_queue it", o.queue));
+        if (o.color == kNoColor)
+          return bad(TrapKind::kBadQueue,
+                     fmt::format("input queue {} has no colour: @initialize_queue it", o.queue));
       } else {
         o.color = q.color;
       }
@@ -138,8 +161,10 @@ void BindQueue(Core& core, Pe& pe, uint32_t queue, uint8_t color, Place place) {
   InputQueue& q = comm.in[queue];
   if (q.color != kNoColor && q.color != color) {
     if (!q.ring.empty()) {
-      core.around->Report(pe, TrapKind::kQueueConflict, core.now, place.function, place.pc,
-                          fmt::format("input queue {} goes from colour {} to {} while it holds {} wavelets", queue, q.color, color, q.ring.size()));
+      core.around->Report(
+          pe, TrapKind::kQueueConflict, core.now, place.function, place.pc,
+          fmt::format("input queue {} goes from colour {} to {} while it holds {} wavelets", queue,
+                      q.color, color, q.ring.size()));
     }
     if (comm.queue_of_color[q.color] == queue) comm.queue_of_color[q.color] = 0xff;
   }
@@ -152,7 +177,9 @@ void BindQueue(Core& core, Pe& pe, uint32_t queue, uint8_t color, Place place) {
     }
     if (!from.ring.empty()) {
       core.around->Report(pe, TrapKind::kQueueConflict, core.now, place.function, place.pc,
-                          fmt::format("input queue {} takes over colour {}, and has no room for {} wavelets that wait there: they are lost", queue, color, from.ring.size()));
+                          fmt::format("input queue {} takes over colour {}, and has no room for {} "
+                                      "wavelets that wait there: they are lost",
+                                      queue, color, from.ring.size()));
       from.ring = {};
     }
     from.color = kNoColor;
@@ -162,12 +189,14 @@ void BindQueue(Core& core, Pe& pe, uint32_t queue, uint8_t color, Place place) {
   core.around->WakeRouter(pe, core.now + 1);
 }
 
-bool MakeOperand(Core& core, Pe& pe, const Operand& operand, char letter, bool is_dest, const uint64_t* regs, OperandState& o, AsyncSettings* settings, Place place) {
+bool MakeOperand(Core& core, Pe& pe, const Operand& operand, char letter, bool is_dest,
+                 const uint64_t* regs, OperandState& o, AsyncSettings* settings, Place place) {
   o = OperandState{};
   o.letter = letter;
   o.size = static_cast<uint8_t>(ElementBytes(letter));
   switch (operand.kind) {
-    case OperandKind::kNone: return true;
+    case OperandKind::kNone:
+      return true;
     case OperandKind::kScalar:
       o.cls = OperandClass::kScalar;
       o.scalar = static_cast<uint32_t>(regs[operand.value]);
@@ -181,19 +210,26 @@ bool MakeOperand(Core& core, Pe& pe, const Operand& operand, char letter, bool i
       o.d.base = static_cast<uint16_t>(regs[operand.value]);
       o.d.extent = {0, 1, 1, 1};
       if (o.d.base >= kRegisterBase) {
-        core.around->Report(pe, TrapKind::kRawRegister, core.now, place.function, place.pc, fmt::format("a DSD operation on 0x{:04x}, a configuration register", o.d.base));
+        core.around->Report(
+            pe, TrapKind::kRawRegister, core.now, place.function, place.pc,
+            fmt::format("a DSD operation on 0x{:04x}, a configuration register", o.d.base));
         return false;
       }
       return true;
     case OperandKind::kDescriptor:
     case OperandKind::kDescriptorConst: {
-      const uint32_t address = operand.kind == OperandKind::kDescriptor ? static_cast<uint32_t>(regs[operand.value]) : operand.value;
-      return SetDescriptor(core, pe, o, ReadDescriptor(pe.memory, address & 0xffff), is_dest, place);
+      const uint32_t address = operand.kind == OperandKind::kDescriptor
+                                   ? static_cast<uint32_t>(regs[operand.value])
+                                   : operand.value;
+      return SetDescriptor(core, pe, o, ReadDescriptor(pe.memory, address & 0xffff), is_dest,
+                           place);
     }
     case OperandKind::kDsr: {
       DsrState& dsr = DsrOf(pe, operand.value);
       if (!dsr.loaded) {
-        core.around->Report(pe, TrapKind::kBadDsr, core.now, place.function, place.pc, fmt::format("DSR {} of file {} was never loaded", operand.value & 0xff, operand.value >> 8));
+        core.around->Report(pe, TrapKind::kBadDsr, core.now, place.function, place.pc,
+                            fmt::format("DSR {} of file {} was never loaded", operand.value & 0xff,
+                                        operand.value >> 8));
         return false;
       }
       if (!SetDescriptor(core, pe, o, dsr.d, is_dest, place)) return false;
@@ -246,11 +282,13 @@ uint64_t VectorCycles(const Core& core, const DsdState& s) {
   return core.cost->dsd_issue + (uint64_t{s.length} + width - 1) / width + core.cost->dsd_drain;
 }
 
-// Does the walk over the first `n` elements stay inside the array? First and last byte touched, for affine walks.
+// Does the walk over the first `n` elements stay inside the array? First and last byte touched, for
+// affine walks.
 void CheckBounds(Core& core, Pe& pe, const OperandState& o, uint32_t n, Place place) {
   if (o.cls != OperandClass::kMemory || n == 0) return;
   if ((o.address() & 1) != 0) {
-    core.around->Report(pe, TrapKind::kMisaligned, core.now, place.function, place.pc, "a DSD at an odd address");
+    core.around->Report(pe, TrapKind::kMisaligned, core.now, place.function, place.pc,
+                        "a DSD at an odd address");
     return;
   }
   if (o.d.lo == o.d.hi || o.d.kind == DsdKind::kCircbuf) return;
@@ -259,8 +297,11 @@ void CheckBounds(Core& core, Pe& pe, const OperandState& o, uint32_t n, Place pl
   uint64_t inner = 1;
   for (size_t k = o.d.rank; k-- > 0;) {
     uint64_t count = o.d.extent[k];
-    if (k == 0) count = std::max<uint64_t>((n + inner - 1) / inner, 1);  // as far as the operation goes
-    const int64_t reach = static_cast<int64_t>(o.d.stride[k]) * (static_cast<int64_t>(std::min<uint64_t>(count, (n + inner - 1) / inner)) - 1);
+    if (k == 0)
+      count = std::max<uint64_t>((n + inner - 1) / inner, 1);  // as far as the operation goes
+    const int64_t reach =
+        static_cast<int64_t>(o.d.stride[k]) *
+        (static_cast<int64_t>(std::min<uint64_t>(count, (n + inner - 1) / inner)) - 1);
     (reach < 0 ? low : high) += reach;
     inner *= std::max<uint64_t>(o.d.extent[k], 1);
   }
@@ -269,18 +310,22 @@ void CheckBounds(Core& core, Pe& pe, const OperandState& o, uint32_t n, Place pl
   const int64_t end = start + high * o.size + o.size;
   const int64_t limit = o.d.hi == 0 ? 0x10000 : o.d.hi;
   if (first < o.d.lo || end > limit) {
-    core.around->Report(pe, TrapKind::kDsdOutOfBounds, core.now, place.function, place.pc,
-                        fmt::format("bytes 0x{:04x}..0x{:04x} are touched, the array is 0x{:04x}..0x{:04x}", first & 0xffff, (end - 1) & 0xffff, o.d.lo, limit - 1));
+    core.around->Report(
+        pe, TrapKind::kDsdOutOfBounds, core.now, place.function, place.pc,
+        fmt::format("bytes 0x{:04x}..0x{:04x} are touched, the array is 0x{:04x}..0x{:04x}",
+                    first & 0xffff, (end - 1) & 0xffff, o.d.lo, limit - 1));
   }
 }
 
 void CheckWritten(Core& core, Pe& pe, uint32_t address, uint32_t bytes, Place place) {
   if (core.check_uninitialised && !pe.memory.IsWritten(address, bytes)) [[unlikely]] {
-    core.around->Report(pe, TrapKind::kUninitialisedRead, core.now, place.function, place.pc, fmt::format("a DSD operation reads 0x{:04x}, which nobody wrote", address));
+    core.around->Report(pe, TrapKind::kUninitialisedRead, core.now, place.function, place.pc,
+                        fmt::format("a DSD operation reads 0x{:04x}, which nobody wrote", address));
   }
 }
 
-// Elements until the innermost loop of a memory operand wraps; at least one, as Advance() takes it where that loop is empty.
+// Elements until the innermost loop of a memory operand wraps; at least one, as Advance() takes it
+// where that loop is empty.
 uint32_t RunLength(const OperandState& o, uint32_t n) {
   if (o.cls != OperandClass::kMemory) return n;
   if (o.d.kind == DsdKind::kCircbuf) return std::min<uint32_t>(n, o.d.wrap - o.index[0]);
@@ -307,12 +352,16 @@ struct Scratch {
   alignas(64) uint32_t d[kBatch];
 };
 
-// n elements of a source as a contiguous array: in place where it is one, else gathered into `buffer`.
-const void* Source(Core& core, Pe& pe, const OperandState& o, uint32_t n, uint32_t* buffer, bool filled, Place place) {
+// n elements of a source as a contiguous array: in place where it is one, else gathered into
+// `buffer`.
+const void* Source(Core& core, Pe& pe, const OperandState& o, uint32_t n, uint32_t* buffer,
+                   bool filled, Place place) {
   if (o.cls == OperandClass::kScalar) {
     if (!filled) {
-      if (o.size == 4) std::fill_n(buffer, kBatch, o.scalar);
-      else std::fill_n(reinterpret_cast<uint16_t*>(buffer), kBatch, static_cast<uint16_t>(o.scalar));
+      if (o.size == 4)
+        std::fill_n(buffer, kBatch, o.scalar);
+      else
+        std::fill_n(reinterpret_cast<uint16_t*>(buffer), kBatch, static_cast<uint16_t>(o.scalar));
     }
     return buffer;
   }
@@ -321,15 +370,20 @@ const void* Source(Core& core, Pe& pe, const OperandState& o, uint32_t n, uint32
   if (step == o.size) {
     const auto run = pe.memory.ReadRun(address, n * o.size);
     CheckWritten(core, pe, address, n * o.size, place);
-    if (run.size() == n * o.size && (reinterpret_cast<uintptr_t>(run.data()) & (o.size - 1u)) == 0) return run.data();
+    if (run.size() == n * o.size && (reinterpret_cast<uintptr_t>(run.data()) & (o.size - 1u)) == 0)
+      return run.data();
     pe.memory.ReadBytes(address, buffer, n * o.size);
     return buffer;
   }
   for (uint32_t i = 0; i < n; ++i) {
-    const uint32_t at = static_cast<uint32_t>(static_cast<int32_t>(address) + step * static_cast<int32_t>(i)) & 0xffff;
+    const uint32_t at =
+        static_cast<uint32_t>(static_cast<int32_t>(address) + step * static_cast<int32_t>(i)) &
+        0xffff;
     CheckWritten(core, pe, at, o.size, place);
-    if (o.size == 4) buffer[i] = pe.memory.Read<uint32_t>(at);
-    else reinterpret_cast<uint16_t*>(buffer)[i] = pe.memory.Read<uint16_t>(at);
+    if (o.size == 4)
+      buffer[i] = pe.memory.Read<uint32_t>(at);
+    else
+      reinterpret_cast<uint16_t*>(buffer)[i] = pe.memory.Read<uint16_t>(at);
   }
   return buffer;
 }
@@ -360,8 +414,10 @@ uint32_t ReadElement(Core& core, Pe& pe, OperandState& o, Place place) {
   return v;
 }
 void WriteElement(Pe& pe, OperandState& o, uint32_t v) {
-  if (o.size == 4) pe.memory.Write<uint32_t>(o.address(), v);
-  else pe.memory.Write<uint16_t>(o.address(), static_cast<uint16_t>(v));
+  if (o.size == 4)
+    pe.memory.Write<uint32_t>(o.address(), v);
+  else
+    pe.memory.Write<uint16_t>(o.address(), static_cast<uint16_t>(v));
   o.Advance();
 }
 
@@ -375,7 +431,8 @@ void RunOnMemory(Core& core, Pe& pe, DsdState& s, Place place) {
     uint32_t n = std::min({left, kBatch, RunLength(s.dest, left)});
     for (int i = 0; i < s.source_count; ++i) n = RunLength(s.src[i], n);
     bool hazard = n > 1 && InnerStep(s.dest) == 0;
-    for (int i = 0; i < s.source_count && !hazard; ++i) hazard = n > 1 && Hazard(s.dest, s.src[i], n);
+    for (int i = 0; i < s.source_count && !hazard; ++i)
+      hazard = n > 1 && Hazard(s.dest, s.src[i], n);
     if (hazard) {  // in order, one by one: reductions and shifting copies
       for (uint32_t k = 0; k < n; ++k) {
         uint32_t v[3] = {};
@@ -394,9 +451,11 @@ void RunOnMemory(Core& core, Pe& pe, DsdState& s, Place place) {
     const uint32_t address = s.dest.address();
     const int32_t step = InnerStep(s.dest);
     if (step == s.dest.size) {
-      // The page may become private here: a source pointer into the shared page stays valid and holds the same values.
+      // The page may become private here: a source pointer into the shared page stays valid and
+      // holds the same values.
       const auto run = pe.memory.WriteRun(address, n * s.dest.size);
-      if (run.size() == n * s.dest.size && (reinterpret_cast<uintptr_t>(run.data()) & (s.dest.size - 1u)) == 0) {
+      if (run.size() == n * s.dest.size &&
+          (reinterpret_cast<uintptr_t>(run.data()) & (s.dest.size - 1u)) == 0) {
         ComputeRun(s.op, format, n, run.data(), in[0], in[1], in[2], s.carry);
       } else {
         ComputeRun(s.op, format, n, scratch.d, in[0], in[1], in[2], s.carry);
@@ -405,9 +464,13 @@ void RunOnMemory(Core& core, Pe& pe, DsdState& s, Place place) {
     } else {
       ComputeRun(s.op, format, n, scratch.d, in[0], in[1], in[2], s.carry);
       for (uint32_t i = 0; i < n; ++i) {
-        const uint32_t at = static_cast<uint32_t>(static_cast<int32_t>(address) + step * static_cast<int32_t>(i)) & 0xffff;
-        if (s.dest.size == 4) pe.memory.Write<uint32_t>(at, scratch.d[i]);
-        else pe.memory.Write<uint16_t>(at, reinterpret_cast<uint16_t*>(scratch.d)[i]);
+        const uint32_t at =
+            static_cast<uint32_t>(static_cast<int32_t>(address) + step * static_cast<int32_t>(i)) &
+            0xffff;
+        if (s.dest.size == 4)
+          pe.memory.Write<uint32_t>(at, scratch.d[i]);
+        else
+          pe.memory.Write<uint16_t>(at, reinterpret_cast<uint16_t*>(scratch.d)[i]);
       }
     }
     AdvanceBy(s.dest, n);
@@ -420,12 +483,15 @@ void RunOnMemory(Core& core, Pe& pe, DsdState& s, Place place) {
 // The length rule: src0's, else src1's, else src2's, else dest's, else 1.
 bool SetLength(Core& core, Pe& pe, DsdState& s, Place place) {
   uint32_t length = 0;
-  bool differs = false;  // an operand is walked beyond its own length; a longer one is common and harmless
+  bool differs =
+      false;  // an operand is walked beyond its own length; a longer one is common and harmless
   const auto look = [&](const OperandState& o) {
     const uint32_t n = o.length();
     if (n == 0) return;
-    if (length == 0) length = n;
-    else if (n < length && length != kInfiniteExtent) differs = true;
+    if (length == 0)
+      length = n;
+    else if (n < length && length != kInfiniteExtent)
+      differs = true;
   };
   for (int i = 0; i < s.source_count; ++i) look(s.src[i]);
   look(s.dest);
@@ -433,7 +499,10 @@ bool SetLength(Core& core, Pe& pe, DsdState& s, Place place) {
   s.length = length == 0 ? 1 : length;
   // A DSD of no elements makes an operation of no elements.
   if (length == 0) {
-    const auto empty = [](const OperandState& o) { return (o.cls == OperandClass::kMemory && !o.pointer) || o.cls == OperandClass::kFabIn || o.cls == OperandClass::kFabOut; };
+    const auto empty = [](const OperandState& o) {
+      return (o.cls == OperandClass::kMemory && !o.pointer) || o.cls == OperandClass::kFabIn ||
+             o.cls == OperandClass::kFabOut;
+    };
     bool any = empty(s.dest);
     for (int i = 0; i < s.source_count; ++i) any |= empty(s.src[i]);
     if (any) s.length = 0;
@@ -442,19 +511,22 @@ bool SetLength(Core& core, Pe& pe, DsdState& s, Place place) {
     std::string text;
     for (int i = 0; i < s.source_count; ++i) text += fmt::format(" src{} {}", i, s.src[i].length());
     core.around->Report(pe, TrapKind::kLengthMismatch, core.now, place.function, place.pc,
-                        fmt::format("@{} runs {} elements; operand lengths: dest {}{}", FactsOf(s.op).name, s.length, s.dest.length(), text));
+                        fmt::format("@{} runs {} elements; operand lengths: dest {}{}",
+                                    FactsOf(s.op).name, s.length, s.dest.length(), text));
   }
   return true;
 }
 
 void ApplyIndex(OperandState& o, uint16_t index) {
-  if (o.cls == OperandClass::kMemory && o.d.wavelet_index_offset) o.d.base = static_cast<uint16_t>(o.d.base + 2 * index);
+  if (o.cls == OperandClass::kMemory && o.d.wavelet_index_offset)
+    o.d.base = static_cast<uint16_t>(o.d.base + 2 * index);
 }
 
 }  // namespace
 
 namespace {
-// Where the operation names no priority: that of a fabric DSD or FIFO in it (WSE-3), or of the input queue that it reads (WSE-2).
+// Where the operation names no priority: that of a fabric DSD or FIFO in it (WSE-3), or of the
+// input queue that it reads (WSE-2).
 Priority PriorityOf(const Pe& pe, const DsdState& s) {
   const auto of = [&](const OperandState& o) {
     if (o.cls == OperandClass::kFifo) return pe.cls->code->fifos[o.fifo].priority;
@@ -463,12 +535,14 @@ Priority PriorityOf(const Pe& pe, const DsdState& s) {
     return pe.comm->in[o.queue].priority;
   };
   Priority priority = of(s.dest);
-  for (int i = 0; i < s.source_count && priority == Priority::kDefault; ++i) priority = of(s.src[i]);
+  for (int i = 0; i < s.source_count && priority == Priority::kDefault; ++i)
+    priority = of(s.src[i]);
   return priority;
 }
 }  // namespace
 
-StartResult StartDsd(Core& core, Pe& pe, const DsdOpInfo& info, const uint64_t* regs, uint32_t result_register, uint64_t clock, Place place) {
+StartResult StartDsd(Core& core, Pe& pe, const DsdOpInfo& info, const uint64_t* regs,
+                     uint32_t result_register, uint64_t clock, Place place) {
   DsdState s;
   s.op = info.op;
   const DsdOpFacts& facts = FactsOf(info.op);
@@ -476,12 +550,15 @@ StartResult StartDsd(Core& core, Pe& pe, const DsdOpInfo& info, const uint64_t* 
   s.settings = info.settings;
   s.function = place.function;
   s.pc = place.pc;
-  if (!MakeOperand(core, pe, info.dest, facts.dest, true, regs, s.dest, &s.settings, place)) return {Started::kHalted};
+  if (!MakeOperand(core, pe, info.dest, facts.dest, true, regs, s.dest, &s.settings, place))
+    return {Started::kHalted};
   bool swapped = false;
   if (info.op == DsdOp::kFaddhs) swapped = IsHalf(core, pe, info.src[0], regs);
   for (int i = 0; i < s.source_count; ++i) {
     const int from = swapped ? 1 - i : i;
-    if (!MakeOperand(core, pe, info.src[from], facts.sources[i], false, regs, s.src[i], &s.settings, place)) return {Started::kHalted};
+    if (!MakeOperand(core, pe, info.src[from], facts.sources[i], false, regs, s.src[i], &s.settings,
+                     place))
+      return {Started::kHalted};
   }
   bool fabric = s.dest.cls == OperandClass::kFabOut;
   bool fifo = s.dest.cls == OperandClass::kFifo;
@@ -490,7 +567,8 @@ StartResult StartDsd(Core& core, Pe& pe, const DsdOpInfo& info, const uint64_t* 
     fifo |= s.src[i].cls == OperandClass::kFifo;
   }
   if (s.op == DsdOp::kDfilt && s.src[0].cls != OperandClass::kFabIn) {
-    core.around->Report(pe, TrapKind::kBadDescriptor, core.now, place.function, place.pc, "@dfilt reads wavelets: its source must be a fabric DSD");
+    core.around->Report(pe, TrapKind::kBadDescriptor, core.now, place.function, place.pc,
+                        "@dfilt reads wavelets: its source must be a fabric DSD");
     return {Started::kHalted};
   }
   s.async = s.settings.async;
@@ -510,12 +588,17 @@ StartResult StartDsd(Core& core, Pe& pe, const DsdOpInfo& info, const uint64_t* 
     }
   }
   if (!SetLength(core, pe, s, place)) return {Started::kHalted};
-  // A scalar in memory as destination, with a scalar source: a running reduction that starts with the source's value.
+  // A scalar in memory as destination, with a scalar source: a running reduction that starts with
+  // the source's value.
   if (s.dest.pointer && s.source_count >= 2 && s.length > 1) {
-    OperandState* start = s.src[0].cls == OperandClass::kScalar ? &s.src[0] : s.src[1].cls == OperandClass::kScalar && s.source_count == 2 ? &s.src[1] : nullptr;
+    OperandState* start = s.src[0].cls == OperandClass::kScalar                          ? &s.src[0]
+                          : s.src[1].cls == OperandClass::kScalar && s.source_count == 2 ? &s.src[1]
+                                                                                         : nullptr;
     if (start != nullptr && start->size == s.dest.size) {
-      if (s.dest.size == 4) pe.memory.Write<uint32_t>(s.dest.address(), start->scalar);
-      else pe.memory.Write<uint16_t>(s.dest.address(), static_cast<uint16_t>(start->scalar));
+      if (s.dest.size == 4)
+        pe.memory.Write<uint32_t>(s.dest.address(), start->scalar);
+      else
+        pe.memory.Write<uint16_t>(s.dest.address(), static_cast<uint16_t>(start->scalar));
       *start = s.dest;
     }
   }
@@ -538,8 +621,10 @@ StartResult StartDsd(Core& core, Pe& pe, const DsdOpInfo& info, const uint64_t* 
   s.live = true;
   const auto check_queues = [&] {
     for (const DsdState& other : comm.ops) {
-      if (other.live && s.dest.cls == OperandClass::kFabOut && other.dest.cls == OperandClass::kFabOut && other.dest.queue == s.dest.queue) {
-        core.around->Report(pe, TrapKind::kQueueConflict, core.now, place.function, place.pc, fmt::format("two operations write output queue {}", s.dest.queue));
+      if (other.live && s.dest.cls == OperandClass::kFabOut &&
+          other.dest.cls == OperandClass::kFabOut && other.dest.queue == s.dest.queue) {
+        core.around->Report(pe, TrapKind::kQueueConflict, core.now, place.function, place.pc,
+                            fmt::format("two operations write output queue {}", s.dest.queue));
       }
     }
     for (int i = 0; i < s.source_count; ++i) {
@@ -548,7 +633,8 @@ StartResult StartDsd(Core& core, Pe& pe, const DsdOpInfo& info, const uint64_t* 
         if (!other.live) continue;
         for (int k = 0; k < other.source_count; ++k) {
           if (other.src[k].cls == OperandClass::kFabIn && other.src[k].queue == s.src[i].queue) {
-            core.around->Report(pe, TrapKind::kQueueConflict, core.now, place.function, place.pc, fmt::format("two operations read input queue {}", s.src[i].queue));
+            core.around->Report(pe, TrapKind::kQueueConflict, core.now, place.function, place.pc,
+                                fmt::format("two operations read input queue {}", s.src[i].queue));
           }
         }
       }
@@ -562,10 +648,13 @@ StartResult StartDsd(Core& core, Pe& pe, const DsdOpInfo& info, const uint64_t* 
     comm.live |= 1u << kMainSlot;
     return {Started::kBlocked, core.cost->dsd_issue};
   }
-  // The microthread: WSE-3 by ut_id, else the first fabric operand's queue (dest, src0, src1); WSE-2 output queue before input queue.
+  // The microthread: WSE-3 by ut_id, else the first fabric operand's queue (dest, src0, src1);
+  // WSE-2 output queue before input queue.
   uint32_t slot = 0;
-  if (s.settings.ut_id != 0xff) slot = s.settings.ut_id;
-  else if (s.dest.cls == OperandClass::kFabOut) slot = s.dest.queue;
+  if (s.settings.ut_id != 0xff)
+    slot = s.settings.ut_id;
+  else if (s.dest.cls == OperandClass::kFabOut)
+    slot = s.dest.queue;
   else {
     for (int i = s.source_count; i-- > 0;) {
       if (s.src[i].cls == OperandClass::kFabIn) slot = s.src[i].queue;
@@ -577,7 +666,9 @@ StartResult StartDsd(Core& core, Pe& pe, const DsdOpInfo& info, const uint64_t* 
   }
   if ((comm.live >> slot & 1) != 0) {
     core.around->Report(pe, TrapKind::kMicrothreadConflict, core.now, place.function, place.pc,
-                        fmt::format("@{} starts on microthread {}, which still runs an operation begun in cycle {}; the main thread waits", facts.name, slot, comm.ops[slot].since));
+                        fmt::format("@{} starts on microthread {}, which still runs an operation "
+                                    "begun in cycle {}; the main thread waits",
+                                    facts.name, slot, comm.ops[slot].since));
     pe.wait_slot = static_cast<uint8_t>(slot);
     return {Started::kSlotBusy};
   }

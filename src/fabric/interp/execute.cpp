@@ -172,7 +172,8 @@ struct Step {
   }
   Outcome StartMap() const {
     if (pe.thread->maps.size() >= kMaxFrames)
-      return Fatal(TrapKind::kStackOverflow, fmt::format("{} loops of @map in each other", kMaxFrames));
+      return Fatal(TrapKind::kStackOverflow,
+                   fmt::format("{} loops of @map in each other", kMaxFrames));
     const auto started = fabric::StartMap(core, pe, i.c, r, place()).started;
     return started == Started::kHalted ? Halt() : Outcome::kNext;
   }

@@ -15,19 +15,33 @@ using namespace bytecode;
 namespace {
 
 template <typename T>
-T As(uint64_t v) { return static_cast<T>(v); }
+T As(uint64_t v) {
+  return static_cast<T>(v);
+}
 template <typename T>
 uint64_t Up(T v) {  // extended to 64 bits from its width
-  if constexpr (std::is_signed_v<T>) return static_cast<uint64_t>(static_cast<int64_t>(v));
-  else return static_cast<uint64_t>(v);
+  if constexpr (std::is_signed_v<T>)
+    return static_cast<uint64_t>(static_cast<int64_t>(v));
+  else
+    return static_cast<uint64_t>(v);
 }
 template <typename T>
 using Unsigned = std::make_unsigned_t<T>;
 
-template <typename T> uint64_t Add(uint64_t a, uint64_t b) { return Up(static_cast<T>(a + b)); }
-template <typename T> uint64_t Sub(uint64_t a, uint64_t b) { return Up(static_cast<T>(a - b)); }
-template <typename T> uint64_t Mul(uint64_t a, uint64_t b) { return Up(static_cast<T>(a * b)); }
-template <typename T> uint64_t Div(uint64_t a, uint64_t b) {
+template <typename T>
+uint64_t Add(uint64_t a, uint64_t b) {
+  return Up(static_cast<T>(a + b));
+}
+template <typename T>
+uint64_t Sub(uint64_t a, uint64_t b) {
+  return Up(static_cast<T>(a - b));
+}
+template <typename T>
+uint64_t Mul(uint64_t a, uint64_t b) {
+  return Up(static_cast<T>(a * b));
+}
+template <typename T>
+uint64_t Div(uint64_t a, uint64_t b) {
   if constexpr (std::is_signed_v<T>) {
     if (static_cast<int64_t>(b) == -1) return Up(static_cast<T>(0 - a));
     return Up(static_cast<T>(static_cast<int64_t>(a) / static_cast<int64_t>(b)));
@@ -35,7 +49,8 @@ template <typename T> uint64_t Div(uint64_t a, uint64_t b) {
     return a / b;
   }
 }
-template <typename T> uint64_t Rem(uint64_t a, uint64_t b) {
+template <typename T>
+uint64_t Rem(uint64_t a, uint64_t b) {
   if constexpr (std::is_signed_v<T>) {
     if (static_cast<int64_t>(b) == -1) return 0;
     return Up(static_cast<T>(static_cast<int64_t>(a) % static_cast<int64_t>(b)));
@@ -43,12 +58,19 @@ template <typename T> uint64_t Rem(uint64_t a, uint64_t b) {
     return a % b;
   }
 }
-template <typename T> uint64_t Shl(uint64_t a, uint64_t b) { return b >= sizeof(T) * 8 ? 0 : Up(static_cast<T>(a << b)); }
-template <typename T> uint64_t Shr(uint64_t a, uint64_t b) {
-  if constexpr (std::is_signed_v<T>) return static_cast<uint64_t>(static_cast<int64_t>(a) >> std::min<uint64_t>(b, 63));
-  else return b >= sizeof(T) * 8 ? 0 : a >> b;
+template <typename T>
+uint64_t Shl(uint64_t a, uint64_t b) {
+  return b >= sizeof(T) * 8 ? 0 : Up(static_cast<T>(a << b));
 }
-template <typename T> uint64_t FromDouble(double v) {
+template <typename T>
+uint64_t Shr(uint64_t a, uint64_t b) {
+  if constexpr (std::is_signed_v<T>)
+    return static_cast<uint64_t>(static_cast<int64_t>(a) >> std::min<uint64_t>(b, 63));
+  else
+    return b >= sizeof(T) * 8 ? 0 : a >> b;
+}
+template <typename T>
+uint64_t FromDouble(double v) {
   return static_cast<uint64_t>(IntFromDouble(v, sizeof(T) * 8, std::is_signed_v<T>));
 }
 inline float F(uint64_t v) { return std::bit_cast<float>(static_cast<uint32_t>(v)); }
@@ -66,14 +88,17 @@ void StartFunction(Core& core, Pe& pe, uint32_t index, const uint64_t* args, uin
   Thread& t = *pe.thread;
   const Function& f = pe.cls->code->functions[index];
   if (t.regs.size() < f.register_count) t.regs.resize(f.register_count);
-  for (uint32_t i = 0; i < f.register_count; ++i) t.regs[i] = i < count && i < f.params.size() ? args[i] : 0;
+  for (uint32_t i = 0; i < f.register_count; ++i)
+    t.regs[i] = i < count && i < f.params.size() ? args[i] : 0;
   t.frames.clear();
   t.maps.clear();
   t.frames.push_back({&f, 0, 0, pe.cls->code->stack_base, pe.cls->code->descriptor_stack_base});
   pe.state = MainState::kRunning;
   const uint32_t sp = pe.cls->code->stack_base;
-  if (sp + f.frame_bytes > kSramBytes || pe.cls->code->descriptor_stack_base + uint32_t{f.descriptor_frame_bytes} > kRegisterBase) {
-    core.around->Report(pe, TrapKind::kStackOverflow, std::max(pe.main_ready, core.now), index, 0, fmt::format("'{}' begins with the stack at 0x{:04x}", f.name, sp));
+  if (sp + f.frame_bytes > kSramBytes ||
+      pe.cls->code->descriptor_stack_base + uint32_t{f.descriptor_frame_bytes} > kRegisterBase) {
+    core.around->Report(pe, TrapKind::kStackOverflow, std::max(pe.main_ready, core.now), index, 0,
+                        fmt::format("'{}' begins with the stack at 0x{:04x}", f.name, sp));
     pe.state = MainState::kHalted;
     return;
   }
@@ -108,11 +133,11 @@ void RunBytecode(Core& core, Pe& pe, RunState& s) {
   };
 
 // The instruction at ip, its cost, and dispatch.
-#define NEXT()                         \
-  do {                                 \
-    clock += cost[ip->op];             \
-    ++count;                           \
-    goto* kLabels[ip->op];             \
+#define NEXT()             \
+  do {                     \
+    clock += cost[ip->op]; \
+    ++count;               \
+    goto* kLabels[ip->op]; \
   } while (false)
 #define DONE() \
   do {         \
@@ -124,76 +149,137 @@ void RunBytecode(Core& core, Pe& pe, RunState& s) {
 #define C r[ip->c]
 #define PC() static_cast<uint32_t>(ip - base)
 // The instruction at ip by the function that all back ends share.
-#define SHARED()                                                              \
-  do {                                                                        \
-    s.clock = clock;                                                          \
-    s.count = count;                                                          \
-    outcome = Execute(core, pe, *frame->function, PC(), r, frame->base, s);   \
-    clock = s.clock;                                                          \
-    count = s.count;                                                          \
-    if (outcome != Outcome::kNext) [[unlikely]] goto stopped;                 \
-    DONE();                                                                   \
+#define SHARED()                                                            \
+  do {                                                                      \
+    s.clock = clock;                                                        \
+    s.count = count;                                                        \
+    outcome = Execute(core, pe, *frame->function, PC(), r, frame->base, s); \
+    clock = s.clock;                                                        \
+    count = s.count;                                                        \
+    if (outcome != Outcome::kNext) [[unlikely]]                             \
+      goto stopped;                                                         \
+    DONE();                                                                 \
   } while (false)
 
-#define BIN8(name, fn)                                                                                                       \
-  l_##name##I8 : A = fn<int8_t>(B, C); DONE(); l_##name##I16 : A = fn<int16_t>(B, C); DONE();                                  \
-  l_##name##I32 : A = fn<int32_t>(B, C); DONE(); l_##name##I64 : A = fn<int64_t>(B, C); DONE();                                \
-  l_##name##U8 : A = fn<uint8_t>(B, C); DONE(); l_##name##U16 : A = fn<uint16_t>(B, C); DONE();                                \
-  l_##name##U32 : A = fn<uint32_t>(B, C); DONE(); l_##name##U64 : A = fn<uint64_t>(B, C); DONE();
-#define DIV1(label, fn, T)                                                       \
-  label : if (C == 0) [[unlikely]] SHARED();                                     \
-  A = fn<T>(B, C);                                                               \
+#define BIN8(name, fn)                    \
+  l_##name##I8 : A = fn<int8_t>(B, C);    \
+  DONE();                                 \
+  l_##name##I16 : A = fn<int16_t>(B, C);  \
+  DONE();                                 \
+  l_##name##I32 : A = fn<int32_t>(B, C);  \
+  DONE();                                 \
+  l_##name##I64 : A = fn<int64_t>(B, C);  \
+  DONE();                                 \
+  l_##name##U8 : A = fn<uint8_t>(B, C);   \
+  DONE();                                 \
+  l_##name##U16 : A = fn<uint16_t>(B, C); \
+  DONE();                                 \
+  l_##name##U32 : A = fn<uint32_t>(B, C); \
+  DONE();                                 \
+  l_##name##U64 : A = fn<uint64_t>(B, C); \
   DONE();
-#define DIV8(name, fn)                                                                             \
-  DIV1(l_##name##I8, fn, int8_t) DIV1(l_##name##I16, fn, int16_t) DIV1(l_##name##I32, fn, int32_t) \
-  DIV1(l_##name##I64, fn, int64_t) DIV1(l_##name##U8, fn, uint8_t) DIV1(l_##name##U16, fn, uint16_t) \
-  DIV1(l_##name##U32, fn, uint32_t) DIV1(l_##name##U64, fn, uint64_t)
-#define EXPR8(name, EXPR)                                                                                   \
-  l_##name##I8 : { using T = int8_t; A = EXPR; } DONE(); l_##name##I16 : { using T = int16_t; A = EXPR; } DONE(); \
-  l_##name##I32 : { using T = int32_t; A = EXPR; } DONE(); l_##name##I64 : { using T = int64_t; A = EXPR; } DONE(); \
-  l_##name##U8 : { using T = uint8_t; A = EXPR; } DONE(); l_##name##U16 : { using T = uint16_t; A = EXPR; } DONE(); \
-  l_##name##U32 : { using T = uint32_t; A = EXPR; } DONE(); l_##name##U64 : { using T = uint64_t; A = EXPR; } DONE();
+#define DIV1(label, fn, T) \
+  label:                   \
+  if (C == 0) [[unlikely]] \
+    SHARED();              \
+  A = fn<T>(B, C);         \
+  DONE();
+#define DIV8(name, fn)                                                        \
+  DIV1(l_##name##I8, fn, int8_t)                                              \
+  DIV1(l_##name##I16, fn, int16_t) DIV1(l_##name##I32, fn, int32_t)           \
+      DIV1(l_##name##I64, fn, int64_t) DIV1(l_##name##U8, fn, uint8_t)        \
+          DIV1(l_##name##U16, fn, uint16_t) DIV1(l_##name##U32, fn, uint32_t) \
+              DIV1(l_##name##U64, fn, uint64_t)
+#define EXPR8(name, EXPR) \
+  l_##name##I8 : {        \
+    using T = int8_t;     \
+    A = EXPR;             \
+  }                       \
+  DONE();                 \
+  l_##name##I16 : {       \
+    using T = int16_t;    \
+    A = EXPR;             \
+  }                       \
+  DONE();                 \
+  l_##name##I32 : {       \
+    using T = int32_t;    \
+    A = EXPR;             \
+  }                       \
+  DONE();                 \
+  l_##name##I64 : {       \
+    using T = int64_t;    \
+    A = EXPR;             \
+  }                       \
+  DONE();                 \
+  l_##name##U8 : {        \
+    using T = uint8_t;    \
+    A = EXPR;             \
+  }                       \
+  DONE();                 \
+  l_##name##U16 : {       \
+    using T = uint16_t;   \
+    A = EXPR;             \
+  }                       \
+  DONE();                 \
+  l_##name##U32 : {       \
+    using T = uint32_t;   \
+    A = EXPR;             \
+  }                       \
+  DONE();                 \
+  l_##name##U64 : {       \
+    using T = uint64_t;   \
+    A = EXPR;             \
+  }                       \
+  DONE();
 
-// Plain memory inline; what is misaligned, unwritten or a configuration register goes the shared way.
+// Plain memory inline; what is misaligned, unwritten or a configuration register goes the shared
+// way.
 #define PLAIN(address, T) ((address) < kRegisterBase && (sizeof(T) == 1 || ((address) & 1) == 0))
-#define LOAD1(label, T, ADDRESS)                                                                               \
-  label : {                                                                                                    \
-    const uint32_t address = static_cast<uint32_t>(ADDRESS) & 0xffff;                                          \
-    if (!PLAIN(address, T) || (check && !memory.IsWritten(address, sizeof(T)))) [[unlikely]] SHARED();         \
-    A = Up(memory.Read<T>(address));                                                                           \
-  }                                                                                                            \
+#define LOAD1(label, T, ADDRESS)                                                             \
+  label: {                                                                                   \
+    const uint32_t address = static_cast<uint32_t>(ADDRESS) & 0xffff;                        \
+    if (!PLAIN(address, T) || (check && !memory.IsWritten(address, sizeof(T)))) [[unlikely]] \
+      SHARED();                                                                              \
+    A = Up(memory.Read<T>(address));                                                         \
+  }                                                                                          \
   DONE();
-#define STORE1(label, T, ADDRESS)                                             \
-  label : {                                                                   \
-    const uint32_t address = static_cast<uint32_t>(ADDRESS) & 0xffff;         \
-    if (!PLAIN(address, T)) [[unlikely]] SHARED();                            \
-    memory.Write<T>(address, As<T>(A));                                       \
-  }                                                                           \
+#define STORE1(label, T, ADDRESS)                                     \
+  label: {                                                            \
+    const uint32_t address = static_cast<uint32_t>(ADDRESS) & 0xffff; \
+    if (!PLAIN(address, T)) [[unlikely]]                              \
+      SHARED();                                                       \
+    memory.Write<T>(address, As<T>(A));                               \
+  }                                                                   \
   DONE();
-#define LOADS(name, ADDRESS)                                                                               \
-  LOAD1(l_##name##I8, int8_t, ADDRESS(1)) LOAD1(l_##name##I16, int16_t, ADDRESS(2)) LOAD1(l_##name##I32, int32_t, ADDRESS(4)) \
-  LOAD1(l_##name##I64, int64_t, ADDRESS(8)) LOAD1(l_##name##U8, uint8_t, ADDRESS(1)) LOAD1(l_##name##U16, uint16_t, ADDRESS(2)) \
-  LOAD1(l_##name##U32, uint32_t, ADDRESS(4)) LOAD1(l_##name##U64, uint64_t, ADDRESS(8))
-#define STORES(name, ADDRESS)                                                                             \
-  STORE1(l_##name##8, uint8_t, ADDRESS(1)) STORE1(l_##name##16, uint16_t, ADDRESS(2)) STORE1(l_##name##32, uint32_t, ADDRESS(4)) \
-  STORE1(l_##name##64, uint64_t, ADDRESS(8))
+#define LOADS(name, ADDRESS)                                                                    \
+  LOAD1(l_##name##I8, int8_t, ADDRESS(1))                                                       \
+  LOAD1(l_##name##I16, int16_t, ADDRESS(2)) LOAD1(l_##name##I32, int32_t, ADDRESS(4))           \
+      LOAD1(l_##name##I64, int64_t, ADDRESS(8)) LOAD1(l_##name##U8, uint8_t, ADDRESS(1))        \
+          LOAD1(l_##name##U16, uint16_t, ADDRESS(2)) LOAD1(l_##name##U32, uint32_t, ADDRESS(4)) \
+              LOAD1(l_##name##U64, uint64_t, ADDRESS(8))
+#define STORES(name, ADDRESS)                                                           \
+  STORE1(l_##name##8, uint8_t, ADDRESS(1))                                              \
+  STORE1(l_##name##16, uint16_t, ADDRESS(2)) STORE1(l_##name##32, uint32_t, ADDRESS(4)) \
+      STORE1(l_##name##64, uint64_t, ADDRESS(8))
 #define BY_OFFSET(size) B + ip->c
 #define ABSOLUTE(size) ip->b
-#define INDEXED(size) B + C * size
+#define INDEXED(size) B + C* size
 
-#define JUMP_TO(target)                                              \
-  do {                                                               \
-    const Instr* const to = (target);                                \
-    if (to <= ip && clock >= limit) [[unlikely]] {                   \
-      ip = to;                                                       \
-      goto leave;                                                    \
-    }                                                                \
-    ip = to;                                                         \
-    NEXT();                                                          \
+#define JUMP_TO(target)                            \
+  do {                                             \
+    const Instr* const to = (target);              \
+    if (to <= ip && clock >= limit) [[unlikely]] { \
+      ip = to;                                     \
+      goto leave;                                  \
+    }                                              \
+    ip = to;                                       \
+    NEXT();                                        \
   } while (false)
 #define SHORT() (ip + 1 + static_cast<int16_t>(ip->c))
-#define CMPJ(label, COND) \
-  label : if (COND) JUMP_TO(SHORT()); DONE();
+#define CMPJ(label, COND)     \
+  label:                      \
+  if (COND) JUMP_TO(SHORT()); \
+  DONE();
 
   NEXT();
 
@@ -220,7 +306,8 @@ l_Select:
   BIN8(Shr, Shr)
   EXPR8(Neg, Up(static_cast<T>(0 - B)))
   EXPR8(Not, Up(static_cast<T>(~B)))
-  EXPR8(AddImm, Up(static_cast<T>(B + static_cast<uint64_t>(static_cast<int64_t>(static_cast<int16_t>(ip->c))))))
+  EXPR8(AddImm, Up(static_cast<T>(
+                    B + static_cast<uint64_t>(static_cast<int64_t>(static_cast<int16_t>(ip->c))))))
   EXPR8(Convert, Up(static_cast<T>(B)))
 l_And:
   A = B & C;
@@ -355,8 +442,10 @@ l_JumpIfNot:
 l_Switch: {
   const SwitchTable& table = frame->function->switches[ip->bc()];
   const auto value = static_cast<int64_t>(A);
-  const auto it = std::lower_bound(table.cases.begin(), table.cases.end(), value, [](const auto& c, int64_t v) { return c.first < v; });
-  const uint32_t target_pc = it != table.cases.end() && it->first == value ? it->second : table.otherwise;
+  const auto it = std::lower_bound(table.cases.begin(), table.cases.end(), value,
+                                   [](const auto& c, int64_t v) { return c.first < v; });
+  const uint32_t target_pc =
+      it != table.cases.end() && it->first == value ? it->second : table.otherwise;
   JUMP_TO(base + target_pc);
 }
 l_CallIndirect:
@@ -370,7 +459,8 @@ l_Call: {
   base = callee.function->code.data();
   ip = base;
   r = t.regs.data() + callee.base;
-  if (clock >= limit) [[unlikely]] goto leave;
+  if (clock >= limit) [[unlikely]]
+    goto leave;
   NEXT();
 }
 l_ReturnVoid:
@@ -402,15 +492,37 @@ l_FrameAddrD:
   A = frame->dsp + ip->bc();
   DONE();
 l_CheckIndex:
-  if (A >= ip->bc()) [[unlikely]] SHARED();
+  if (A >= ip->bc()) [[unlikely]]
+    SHARED();
   DONE();
 l_Assert:
-  if (A == 0) [[unlikely]] SHARED();
+  if (A == 0) [[unlikely]]
+    SHARED();
   DONE();
-l_CopyMem: l_CopyMemR: l_ZeroMem: l_FillMem:
-l_Activate: l_ActivateR: l_Block: l_Unblock: l_BlockR: l_UnblockR:
-l_DsdConst: l_DsdSet: l_DsdSetBase: l_DsdSetLength: l_DsdSetStride: l_DsdIncOffset: l_Dsd: l_DsrLoad: l_FifoLength:
-l_MapStart: l_MapNext: l_MapPut: l_Native: l_Trap:
+l_CopyMem:
+l_CopyMemR:
+l_ZeroMem:
+l_FillMem:
+l_Activate:
+l_ActivateR:
+l_Block:
+l_Unblock:
+l_BlockR:
+l_UnblockR:
+l_DsdConst:
+l_DsdSet:
+l_DsdSetBase:
+l_DsdSetLength:
+l_DsdSetStride:
+l_DsdIncOffset:
+l_Dsd:
+l_DsrLoad:
+l_FifoLength:
+l_MapStart:
+l_MapNext:
+l_MapPut:
+l_Native:
+l_Trap:
   SHARED();
 
 stopped:

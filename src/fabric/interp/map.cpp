@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// @map: a loop over the elements of its operands; the callback is called by the bytecode between Next and Put.
+// @map: a loop over the elements of its operands; the callback is called by the bytecode between
+// Next and Put.
 #include <algorithm>
 
 #include "fabric/interp/operand.h"
@@ -12,14 +13,21 @@ char LetterOf(ScalarType t) { return SizeOf(t) >= 4 ? 'l' : 'w'; }
 
 uint64_t Extend(uint32_t v, ScalarType t) {
   switch (t) {
-    case ScalarType::kI8: return static_cast<uint64_t>(SignExtend(v, 8));
-    case ScalarType::kI16: return static_cast<uint64_t>(SignExtend(v, 16));
-    case ScalarType::kI32: return static_cast<uint64_t>(SignExtend(v, 32));
-    default: return v;
+    case ScalarType::kI8:
+      return static_cast<uint64_t>(SignExtend(v, 8));
+    case ScalarType::kI16:
+      return static_cast<uint64_t>(SignExtend(v, 16));
+    case ScalarType::kI32:
+      return static_cast<uint64_t>(SignExtend(v, 32));
+    default:
+      return v;
   }
 }
 
-bool IsVisible(const OperandState& o) { return o.cls == OperandClass::kFabIn || o.cls == OperandClass::kFabOut || o.cls == OperandClass::kFifo; }
+bool IsVisible(const OperandState& o) {
+  return o.cls == OperandClass::kFabIn || o.cls == OperandClass::kFabOut ||
+         o.cls == OperandClass::kFifo;
+}
 
 }  // namespace
 
@@ -41,15 +49,19 @@ StartResult StartMap(Core& core, Pe& pe, uint32_t map, const uint64_t* regs, Pla
     m.inputs.push_back(s);
   }
   if (info.output.kind != OperandKind::kNone) {
-    if (!MakeOperand(core, pe, info.output, LetterOf(info.output.type), true, regs, m.output, nullptr, place)) return {Started::kHalted};
-    if (m.output.cls != OperandClass::kFifo && !m.output.pointer) length = std::min(length, m.output.length());
+    if (!MakeOperand(core, pe, info.output, LetterOf(info.output.type), true, regs, m.output,
+                     nullptr, place))
+      return {Started::kHalted};
+    if (m.output.cls != OperandClass::kFifo && !m.output.pointer)
+      length = std::min(length, m.output.length());
   }
   m.length = length == kNoIndex ? 1 : length;
   pe.thread->maps.push_back(std::move(m));
   return {};
 }
 
-MapStep NextMap(Core& core, Pe& pe, const uint64_t* regs, uint64_t* window, uint64_t clock, Place place) {
+MapStep NextMap(Core& core, Pe& pe, const uint64_t* regs, uint64_t* window, uint64_t clock,
+                Place place) {
   MapState& m = pe.thread->maps.back();
   const MapInfo& info = pe.cls->code->maps[m.map];
   const auto end = [&] {
@@ -71,7 +83,8 @@ MapStep NextMap(Core& core, Pe& pe, const uint64_t* regs, uint64_t* window, uint
   for (size_t i = 0; i < m.inputs.size(); ++i) {
     OperandState& o = m.inputs[i];
     const Operand& operand = info.inputs[i];
-    window[i] = o.cls == OperandClass::kNone ? regs[operand.value] : Extend(ReadOne(core, pe, o, place), operand.type);
+    window[i] = o.cls == OperandClass::kNone ? regs[operand.value]
+                                             : Extend(ReadOne(core, pe, o, place), operand.type);
   }
   ++m.done;
   ++pe.count.elements;

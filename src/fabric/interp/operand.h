@@ -8,9 +8,11 @@ namespace szarena::fabric {
 
 DsrState& DsrOf(Pe& pe, uint32_t handle);
 FifoState& FifoOf(Pe& pe, uint32_t index);
-// Decodes an operand; false after a fatal trap. `settings` is replaced where the operand is a DSR loaded with asynchronous ones.
-bool MakeOperand(Core& core, Pe& pe, const bytecode::Operand& operand, char letter, bool is_dest, const uint64_t* regs, OperandState& o,
-                 bytecode::AsyncSettings* settings, Place place);
+// Decodes an operand; false after a fatal trap. `settings` is replaced where the operand is a DSR
+// loaded with asynchronous ones.
+bool MakeOperand(Core& core, Pe& pe, const bytecode::Operand& operand, char letter, bool is_dest,
+                 const uint64_t* regs, OperandState& o, bytecode::AsyncSettings* settings,
+                 Place place);
 // @faddhs takes its f16 source first or second: is this operand the f16 one?
 bool IsHalf(Core& core, Pe& pe, const bytecode::Operand& operand, const uint64_t* regs);
 // Stores the position of a DSR operand back.

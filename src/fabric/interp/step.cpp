@@ -13,11 +13,18 @@ using namespace bytecode;
 bool IsHalf(Core& core, Pe& pe, const Operand& operand, const uint64_t* regs) {
   static_cast<void>(core);
   switch (operand.kind) {
-    case OperandKind::kScalar: case OperandKind::kPointer: return SizeOf(operand.type) == 2;
-    case OperandKind::kDescriptor: return ReadDescriptor(pe.memory, static_cast<uint32_t>(regs[operand.value]) & 0xffff).elem_size == 2;
-    case OperandKind::kDescriptorConst: return ReadDescriptor(pe.memory, operand.value).elem_size == 2;
-    case OperandKind::kDsr: return DsrOf(pe, operand.value).d.elem_size == 2;
-    default: return false;
+    case OperandKind::kScalar:
+    case OperandKind::kPointer:
+      return SizeOf(operand.type) == 2;
+    case OperandKind::kDescriptor:
+      return ReadDescriptor(pe.memory, static_cast<uint32_t>(regs[operand.value]) & 0xffff)
+                 .elem_size == 2;
+    case OperandKind::kDescriptorConst:
+      return ReadDescriptor(pe.memory, operand.value).elem_size == 2;
+    case OperandKind::kDsr:
+      return DsrOf(pe, operand.value).d.elem_size == 2;
+    default:
+      return false;
   }
 }
 
@@ -29,8 +36,10 @@ Ready CanRead(Core& core, Pe& pe, OperandState& o) {
       if (ring.empty() || ring.front().ready > core.now) return Ready::kNo;
       return ring.front().control ? Ready::kControl : Ready::kYes;
     }
-    case OperandClass::kFifo: return FifoOf(pe, o.fifo).count > 0 ? Ready::kYes : Ready::kNo;
-    default: return Ready::kYes;
+    case OperandClass::kFifo:
+      return FifoOf(pe, o.fifo).count > 0 ? Ready::kYes : Ready::kNo;
+    default:
+      return Ready::kYes;
   }
 }
 
@@ -41,8 +50,10 @@ bool CanWrite(Core&, Pe& pe, const OperandState& o, bool last) {
       const OutputQueue& q = pe.comm->out[o.queue];
       return q.ring.size() < q.capacity;
     }
-    case OperandClass::kFifo: return FifoOf(pe, o.fifo).count < pe.cls->code->fifos[o.fifo].capacity;
-    default: return true;
+    case OperandClass::kFifo:
+      return FifoOf(pe, o.fifo).count < pe.cls->code->fifos[o.fifo].capacity;
+    default:
+      return true;
   }
 }
 
@@ -58,7 +69,8 @@ void PopInput(Core& core, Pe& pe, uint32_t queue) {
 
 }  // namespace
 
-// control_transform: the two highest bits of the index tell control wavelets (10) from data (00), so that they pass through memory.
+// control_transform: the two highest bits of the index tell control wavelets (10) from data (00),
+// so that they pass through memory.
 namespace {
 constexpr uint32_t kTransformBits = 3u << 30;
 constexpr uint32_t kTransformControl = 2u << 30;
@@ -66,7 +78,8 @@ constexpr uint32_t kTransformControl = 2u << 30;
 
 uint32_t ReadOne(Core& core, Pe& pe, OperandState& o, Place place) {
   switch (o.cls) {
-    case OperandClass::kScalar: return o.scalar;
+    case OperandClass::kScalar:
+      return o.scalar;
     case OperandClass::kFabIn: {
       if (o.half_valid) {
         o.half_valid = false;
@@ -76,7 +89,7 @@ uint32_t ReadOne(Core& core, Pe& pe, OperandState& o, Place place) {
       uint32_t data = head.data;
       if (o.d.control_transform) {
         data &= ~kTransformBits;
-        if (head.control) data = (data | kTransformControl) ^ uint32_t{pe.control_mask} << 16;
+        if (head.control) data = (data | kTransformControl) ^ uint32_t { pe.control_mask } << 16;
       }
       PopInput(core, pe, o.queue);
       if (o.packed) {
@@ -89,7 +102,8 @@ uint32_t ReadOne(Core& core, Pe& pe, OperandState& o, Place place) {
       FifoState& f = FifoOf(pe, o.fifo);
       const FifoInfo& info = pe.cls->code->fifos[o.fifo];
       const uint32_t address = info.address + uint32_t{f.head} * info.elem_size;
-      const uint32_t v = o.size == 4 && info.elem_size == 4 ? pe.memory.Read<uint32_t>(address) : pe.memory.Read<uint16_t>(address);
+      const uint32_t v = o.size == 4 && info.elem_size == 4 ? pe.memory.Read<uint32_t>(address)
+                                                            : pe.memory.Read<uint16_t>(address);
       f.head = static_cast<uint16_t>((f.head + 1) % info.capacity);
       --f.count;
       if (f.hit_full) {
@@ -101,13 +115,15 @@ uint32_t ReadOne(Core& core, Pe& pe, OperandState& o, Place place) {
     case OperandClass::kMemory: {
       const uint32_t at = o.address();
       if (core.check_uninitialised && !pe.memory.IsWritten(at, o.size)) {
-        core.around->Report(pe, TrapKind::kUninitialisedRead, core.now, place.function, place.pc, fmt::format("a DSD operation reads 0x{:04x}, which nobody wrote", at));
+        core.around->Report(pe, TrapKind::kUninitialisedRead, core.now, place.function, place.pc,
+                            fmt::format("a DSD operation reads 0x{:04x}, which nobody wrote", at));
       }
       const uint32_t v = o.size == 4 ? pe.memory.Read<uint32_t>(at) : pe.memory.Read<uint16_t>(at);
       o.Advance();
       return v;
     }
-    default: return 0;
+    default:
+      return 0;
   }
 }
 
@@ -132,8 +148,10 @@ void Send(Core& core, Pe& pe, OperandState& o, uint32_t data, bool advance) {
 void WriteOne(Core& core, Pe& pe, OperandState& o, uint32_t value, bool last, uint16_t index) {
   switch (o.cls) {
     case OperandClass::kMemory:
-      if (o.size == 4) pe.memory.Write<uint32_t>(o.address(), value);
-      else pe.memory.Write<uint16_t>(o.address(), static_cast<uint16_t>(value));
+      if (o.size == 4)
+        pe.memory.Write<uint32_t>(o.address(), value);
+      else
+        pe.memory.Write<uint16_t>(o.address(), static_cast<uint16_t>(value));
       o.Advance();
       return;
     case OperandClass::kFifo: {
@@ -141,8 +159,10 @@ void WriteOne(Core& core, Pe& pe, OperandState& o, uint32_t value, bool last, ui
       const FifoInfo& info = pe.cls->code->fifos[o.fifo];
       const uint32_t slot = (uint32_t{f.head} + f.count) % info.capacity;
       const uint32_t address = info.address + slot * info.elem_size;
-      if (o.size == 4 && info.elem_size == 4) pe.memory.Write<uint32_t>(address, value);
-      else pe.memory.Write<uint16_t>(address, static_cast<uint16_t>(value));
+      if (o.size == 4 && info.elem_size == 4)
+        pe.memory.Write<uint32_t>(address, value);
+      else
+        pe.memory.Write<uint16_t>(address, static_cast<uint16_t>(value));
       ++f.count;
       if (f.hit_empty) {
         f.hit_empty = false;
@@ -166,7 +186,8 @@ void WriteOne(Core& core, Pe& pe, OperandState& o, uint32_t value, bool last, ui
       Send(core, pe, o, data, last && o.d.advance_switch);
       return;
     }
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -176,14 +197,20 @@ void FifoHitEmpty(Pe& pe, uint32_t fifo) { FifoOf(pe, fifo).hit_empty = true; }
 namespace {
 
 void ZeroSources(Pe& pe, const DsdState& s) {
-  const OperandState* which = s.dest.d.zero_first_source ? &s.src[0] : s.dest.d.zero_second_source ? &s.src[s.source_count == 1 ? 0 : 1] : nullptr;
-  if (s.dest.cls != OperandClass::kFabOut || which == nullptr || which->cls != OperandClass::kMemory) return;
+  const OperandState* which = s.dest.d.zero_first_source    ? &s.src[0]
+                              : s.dest.d.zero_second_source ? &s.src[s.source_count == 1 ? 0 : 1]
+                                                            : nullptr;
+  if (s.dest.cls != OperandClass::kFabOut || which == nullptr ||
+      which->cls != OperandClass::kMemory)
+    return;
   OperandState walk = *which;
   walk.index = {};
   walk.offset = 0;
   for (uint32_t i = 0; i < s.length; ++i) {
-    if (walk.size == 4) pe.memory.Write<uint32_t>(walk.address(), 0);
-    else pe.memory.Write<uint16_t>(walk.address(), 0);
+    if (walk.size == 4)
+      pe.memory.Write<uint32_t>(walk.address(), 0);
+    else
+      pe.memory.Write<uint16_t>(walk.address(), 0);
     walk.Advance();
   }
 }
@@ -211,7 +238,9 @@ void Finish(Core& core, Pe& pe, DsdState& s, bool by_control, bool value) {
     pe.state = MainState::kRunning;
     pe.main_ready = core.now + 1;
   }
-  const Signal& signal = by_control && s.settings.on_control.kind != SignalKind::kNone ? s.settings.on_control : s.settings.on_done;
+  const Signal& signal = by_control && s.settings.on_control.kind != SignalKind::kNone
+                             ? s.settings.on_control
+                             : s.settings.on_done;
   Fire(core, pe, signal);
 }
 
@@ -223,7 +252,9 @@ bool EndsAtFifo(FifoAction action, bool async) {
 }
 
 // May it end early? Half a wavelet that it has yet to send needs room.
-bool CanEnd(Core& core, Pe& pe, OperandState& dest) { return !dest.half_valid || CanWrite(core, pe, dest, true); }
+bool CanEnd(Core& core, Pe& pe, OperandState& dest) {
+  return !dest.half_valid || CanWrite(core, pe, dest, true);
+}
 
 // One element, or a SIMD group where no queue is involved.
 Step StepOne(Core& core, Pe& pe, DsdState& s) {
@@ -235,8 +266,10 @@ Step StepOne(Core& core, Pe& pe, DsdState& s) {
   bool fabric = s.dest.cls == OperandClass::kFabOut;
   for (int i = 0; i < s.source_count; ++i) fabric |= s.src[i].cls == OperandClass::kFabIn;
   uint32_t group = 1;
-  if (!fabric) group = s.async ? core.cost->simd[static_cast<size_t>(s.op)] : ~0u;
-  else if (s.dest.packed || s.src[0].packed) group = 2;
+  if (!fabric)
+    group = s.async ? core.cost->simd[static_cast<size_t>(s.op)] : ~0u;
+  else if (s.dest.packed || s.src[0].packed)
+    group = 2;
   Step result = Step::kStuck;
   for (uint32_t k = 0; k < group; ++k) {
     const bool last = !s.infinite && s.done + 1 == s.length;
@@ -244,7 +277,9 @@ Step StepOne(Core& core, Pe& pe, DsdState& s) {
       if (s.dest.cls == OperandClass::kFifo) {
         FifoHitFull(pe, s.dest.fifo);
         if (pe.cls->code->fifos[s.dest.fifo].full_action == FifoAction::kFault) {
-          core.around->Report(pe, TrapKind::kFifoFault, core.now, s.function, s.pc, fmt::format("FIFO '{}' is full", pe.cls->code->fifos[s.dest.fifo].name));
+          core.around->Report(
+              pe, TrapKind::kFifoFault, core.now, s.function, s.pc,
+              fmt::format("FIFO '{}' is full", pe.cls->code->fifos[s.dest.fifo].name));
         }
         if (EndsAtFifo(pe.cls->code->fifos[s.dest.fifo].full_action, s.async)) {
           Finish(core, pe, s, false, false);
@@ -260,7 +295,9 @@ Step StepOne(Core& core, Pe& pe, DsdState& s) {
         if (s.src[i].cls == OperandClass::kFifo) {
           FifoHitEmpty(pe, s.src[i].fifo);
           if (pe.cls->code->fifos[s.src[i].fifo].empty_action == FifoAction::kFault) {
-            core.around->Report(pe, TrapKind::kFifoFault, core.now, s.function, s.pc, fmt::format("FIFO '{}' is empty", pe.cls->code->fifos[s.src[i].fifo].name));
+            core.around->Report(
+                pe, TrapKind::kFifoFault, core.now, s.function, s.pc,
+                fmt::format("FIFO '{}' is empty", pe.cls->code->fifos[s.src[i].fifo].name));
           }
           if (EndsAtFifo(pe.cls->code->fifos[s.src[i].fifo].empty_action, s.async)) {
             if (!CanEnd(core, pe, s.dest)) return result;
@@ -292,7 +329,8 @@ Step StepOne(Core& core, Pe& pe, DsdState& s) {
     if (s.op == DsdOp::kDfilt) return result;  // a data wavelet is dropped
     ++pe.count.elements;
     if (!IsMove(s.op)) ++pe.count.arithmetic;
-    WriteOne(core, pe, s.dest, Compute(s.op, core.program->fp16, v[0], v[1], v[2], s.carry), last, s.index);
+    WriteOne(core, pe, s.dest, Compute(s.op, core.program->fp16, v[0], v[1], v[2], s.carry), last,
+             s.index);
     if (!s.infinite && ++s.done == s.length) {
       Finish(core, pe, s, false, true);
       return result;
@@ -308,7 +346,8 @@ bool StepOperations(Core& core, Pe& pe) {
   if (comm == nullptr || comm->live == 0) return false;
   // One operation moves in a cycle: those of the highest level first, in turn among equals.
   const uint32_t runnable = comm->live & ~uint32_t{comm->blocked};
-  // Levels: low microthreads (the default) 1, medium 3, high 5; the main thread between (2, its default, or 4) or equal (3, 5).
+  // Levels: low microthreads (the default) 1, medium 3, high 5; the main thread between (2, its
+  // default, or 4) or equal (3, 5).
   const auto level = [&](uint32_t slot) {
     if (slot == kMainSlot) return int{pe.main_priority};
     const Priority p = comm->ops[slot].settings.priority;

@@ -16,12 +16,16 @@ void SetBits(Page& p, uint32_t offset, uint32_t bytes, bool value) {
   for (uint32_t w = first; w < last;) {
     const uint32_t n = std::min(64 - (w & 63), last - w);
     const uint64_t mask = (n == 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1) << (w & 63);
-    if (value) p.written[w / 64] |= mask;
-    else p.written[w / 64] &= ~mask;
+    if (value)
+      p.written[w / 64] |= mask;
+    else
+      p.written[w / 64] &= ~mask;
     w += n;
   }
 }
-uint32_t InPage(uint32_t address, uint32_t bytes) { return std::min(bytes, kPageBytes - (address & (kPageBytes - 1))); }
+uint32_t InPage(uint32_t address, uint32_t bytes) {
+  return std::min(bytes, kPageBytes - (address & (kPageBytes - 1)));
+}
 uint32_t PageOf(uint32_t address) { return address / kPageBytes & (kPageCount - 1); }
 }  // namespace
 
@@ -108,7 +112,8 @@ void Memory::Copy(uint32_t to, uint32_t from, uint32_t bytes) {
   std::vector<bool> written((bytes + 1) / 2);
   ReadBytes(from, data.data(), bytes);
   bool all = true;
-  for (uint32_t i = 0; i < bytes; i += 2) all &= written[i / 2] = IsWritten(from + i, std::min(2u, bytes - i));
+  for (uint32_t i = 0; i < bytes; i += 2)
+    all &= written[i / 2] = IsWritten(from + i, std::min(2u, bytes - i));
   WriteBytes(to, data.data(), bytes);
   if (all) return;
   for (uint32_t i = 0; i < bytes; i += 2) {
@@ -141,7 +146,9 @@ void Memory::MarkUnwritten(uint32_t address, uint32_t bytes) {
 }
 
 void Memory::MarkWritten(uint32_t address, uint32_t bytes) {
-  while (bytes > 0) bytes -= static_cast<uint32_t>(WriteRun(address, bytes).size()), address += kPageBytes - (address & (kPageBytes - 1));
+  while (bytes > 0)
+    bytes -= static_cast<uint32_t>(WriteRun(address, bytes).size()),
+        address += kPageBytes - (address & (kPageBytes - 1));
 }
 
 bool Memory::IsWrittenSlow(uint32_t address, uint32_t bytes) const {
@@ -163,7 +170,8 @@ bool Memory::IsWrittenSlow(uint32_t address, uint32_t bytes) const {
 }
 
 uint32_t Memory::private_pages() const {
-  return static_cast<uint32_t>(std::count_if(write_.begin(), write_.end(), [](const Page* p) { return p != nullptr; }));
+  return static_cast<uint32_t>(
+      std::count_if(write_.begin(), write_.end(), [](const Page* p) { return p != nullptr; }));
 }
 
 }  // namespace szarena::fabric

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A PE's 64 KiB address space: pages of 1 KiB, shared with the class image until written, and a bit for each 16-bit word that
-// says whether it was ever written. Not thread-safe: a PE belongs to one thread.
+// A PE's 64 KiB address space: pages of 1 KiB, shared with the class image until written, and a bit
+// for each 16-bit word that says whether it was ever written. Not thread-safe: a PE belongs to one
+// thread.
 #pragma once
 
 #include <array>
@@ -67,12 +68,14 @@ class Memory {
     const uint32_t offset = address & (kPageBytes - 1);
     if (offset + sizeof(T) <= kPageBytes) [[likely]] {
       Page* p = write_[address / kPageBytes & (kPageCount - 1)];
-      if (p == nullptr) [[unlikely]] p = MakePrivate(address / kPageBytes & (kPageCount - 1));
+      if (p == nullptr) [[unlikely]]
+        p = MakePrivate(address / kPageBytes & (kPageCount - 1));
       std::memcpy(p->data + offset, &v, sizeof(T));
       const uint32_t word = offset / 2;
       constexpr uint64_t kMask = sizeof(T) <= 2 ? 1 : sizeof(T) == 4 ? 3 : 15;
       p->written[word / 64] |= kMask << (word & 63);
-      if (sizeof(T) > 2 && (word & 63) + sizeof(T) / 2 > 64) [[unlikely]] MarkWritten(address, sizeof(T));
+      if (sizeof(T) > 2 && (word & 63) + sizeof(T) / 2 > 64) [[unlikely]]
+        MarkWritten(address, sizeof(T));
     } else {
       WriteBytes(address, &v, sizeof(T));
     }
@@ -96,12 +99,14 @@ class Memory {
   // ---- blocks; addresses wrap at 64 KiB
   void ReadBytes(uint32_t address, void* to, uint32_t bytes) const;
   void WriteBytes(uint32_t address, const void* from, uint32_t bytes);
-  void Copy(uint32_t to, uint32_t from, uint32_t bytes);  // may overlap; carries the written bits along
+  void Copy(uint32_t to, uint32_t from,
+            uint32_t bytes);  // may overlap; carries the written bits along
   void Fill(uint32_t address, uint8_t value, uint32_t bytes);
   void MarkUnwritten(uint32_t address, uint32_t bytes);
   uint32_t private_pages() const;
 
-  // For compiled code: pages by number, all readable; writable ones, null where a write must make one first.
+  // For compiled code: pages by number, all readable; writable ones, null where a write must make
+  // one first.
   const Page* const* read_table() const { return read_.data(); }
   Page* const* write_table() const { return write_.data(); }
 

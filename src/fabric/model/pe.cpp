@@ -4,13 +4,16 @@
 
 namespace szarena::fabric {
 
-LoadedClass::LoadedClass(const bytecode::CodeClass& c) : code(&c), image(std::make_unique<ClassImage>(c)) {
+LoadedClass::LoadedClass(const bytecode::CodeClass& c)
+    : code(&c), image(std::make_unique<ClassImage>(c)) {
   data_task.fill(-1);
   local_task.fill(-1);
   control_task.fill(-1);
   for (size_t i = 0; i < c.tasks.size(); ++i) {
     const bytecode::TaskBinding& t = c.tasks[i];
-    auto& table = t.kind == bytecode::TaskKind::kData ? data_task : t.kind == bytecode::TaskKind::kLocal ? local_task : control_task;
+    auto& table = t.kind == bytecode::TaskKind::kData    ? data_task
+                  : t.kind == bytecode::TaskKind::kLocal ? local_task
+                                                         : control_task;
     table[t.id] = static_cast<int32_t>(i);
     if (t.high_priority) high_priority |= uint64_t{1} << t.id;
   }

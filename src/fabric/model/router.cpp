@@ -8,8 +8,9 @@ namespace szarena::fabric {
 using namespace bytecode;
 
 void ColorState::Apply() {
-  // Each position changes what it names and keeps the rest of the one before it (public programs rely on it: ".pos1 = .{ .tx = EAST },
-  // .pos2 = .{ .rx = RAMP }" sends from the ramp to the east only).
+  // Each position changes what it names and keeps the rest of the one before it (public programs
+  // rely on it: ".pos1 = .{ .tx = EAST }, .pos2 = .{ .rx = RAMP }" sends from the ramp to the east
+  // only).
   rx = config.rx;
   tx = config.tx;
   for (uint32_t k = 0; k < position; ++k) {
@@ -26,8 +27,10 @@ bool ColorState::Advance() {
   do {
     ++next;
   } while (next <= 3 && !config.positions[next - 1].valid);
-  if (next <= 3) position = next;
-  else if (config.ring_mode) position = 0;
+  if (next <= 3)
+    position = next;
+  else if (config.ring_mode)
+    position = 0;
   Apply();
   return position != before;
 }
@@ -36,18 +39,24 @@ bool ColorState::Pass(uint32_t data, bool control) {
   const Filter& f = config.filter;
   if (!filter_on) return true;
   switch (f.kind) {
-    case FilterKind::kNone: return true;
-    case FilterKind::kRange: return control || (data >> 16 >= f.min_index && data >> 16 <= f.max_index);
+    case FilterKind::kNone:
+      return true;
+    case FilterKind::kRange:
+      return control || (data >> 16 >= f.min_index && data >> 16 <= f.max_index);
     case FilterKind::kCounter:
     case FilterKind::kSparseCounter: {
       if (!filter_enabled) return true;
-      if (control ? !f.count_control : !f.count_data) return control ? !f.filter_control || counter == f.max_counter : true;
-      const bool pass = control && f.filter_control ? counter == f.max_counter : counter <= f.max_counter;
+      if (control ? !f.count_control : !f.count_data)
+        return control ? !f.filter_control || counter == f.max_counter : true;
+      const bool pass =
+          control && f.filter_control ? counter == f.max_counter : counter <= f.max_counter;
       if (counter == limit) {
         counter = 0;
         if (f.kind == FilterKind::kSparseCounter) {  // the second limit is taken once
-          if (limit == f.limit1 && f.limit2 != f.limit1 && f.limit2 != 0) limit = f.limit2;
-          else filter_enabled = false;
+          if (limit == f.limit1 && f.limit2 != f.limit1 && f.limit2 != 0)
+            limit = f.limit2;
+          else
+            filter_enabled = false;
         }
       } else {
         ++counter;
@@ -59,7 +68,8 @@ bool ColorState::Pass(uint32_t data, bool control) {
 }
 
 namespace {
-// The 24 command bits in order: opcode lsb, opcode msb, ignore; bits 22..29, then 0..15 of the payload.
+// The 24 command bits in order: opcode lsb, opcode msb, ignore; bits 22..29, then 0..15 of the
+// payload.
 uint32_t CommandsOf(uint32_t payload) { return (payload >> 22 & 0xff) | (payload & 0xffff) << 8; }
 }  // namespace
 

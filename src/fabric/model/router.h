@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A router: per colour its routes, switch and filter, and a buffer for each neighbour. Sender and receiver of a link may run on
-// different host threads: each buffer has a counter that only the sender writes and one that only the receiver writes, both with
-// the cycle of the last change, so that what a cycle sees does not depend on who came first.
+// A router: per colour its routes, switch and filter, and a buffer for each neighbour. Sender and
+// receiver of a link may run on different host threads: each buffer has a counter that only the
+// sender writes and one that only the receiver writes, both with the cycle of the last change, so
+// that what a cycle sees does not depend on who came first.
 #pragma once
 
 #include <array>
@@ -23,7 +24,9 @@ struct LinkEntry {
 class LinkBuffer {
  public:
   // Sender, in cycle t: is there room as of the start of the cycle?
-  bool HasRoom(uint32_t t) const { return ((Count(push_) - CountBefore(pop_, t)) & 3) < kLinkDepth; }
+  bool HasRoom(uint32_t t) const {
+    return ((Count(push_) - CountBefore(pop_, t)) & 3) < kLinkDepth;
+  }
   void Push(uint32_t t, LinkEntry e) {
     const uint32_t n = Count(push_);
     entries_[n & 1] = e;
@@ -37,7 +40,9 @@ class LinkBuffer {
 
  private:
   static uint32_t Pack(uint32_t t, uint32_t n) { return t << 2 | (n & 3); }
-  static uint32_t Count(const std::atomic<uint32_t>& v) { return v.load(std::memory_order_acquire) & 3; }
+  static uint32_t Count(const std::atomic<uint32_t>& v) {
+    return v.load(std::memory_order_acquire) & 3;
+  }
   static uint32_t CountBefore(const std::atomic<uint32_t>& v, uint32_t t) {
     const uint32_t bits = v.load(std::memory_order_acquire);
     return bits >> 2 == (t & 0x3fffffff) ? (bits - 1) & 3 : bits & 3;
@@ -48,24 +53,26 @@ class LinkBuffer {
 };
 
 struct ColorState {
-  std::array<LinkBuffer, 4> in;      // from EAST, WEST, SOUTH, NORTH
-  bytecode::ColorRoute config;       // as it is now: natives may change it
+  std::array<LinkBuffer, 4> in;  // from EAST, WEST, SOUTH, NORTH
+  bytecode::ColorRoute config;   // as it is now: natives may change it
   bool configured = false;
   uint8_t position = 0;
-  uint8_t rx = 0;                    // of the current position
+  uint8_t rx = 0;  // of the current position
   uint8_t tx = 0;
-  uint8_t next_in = 0;               // round robin among directions
+  uint8_t next_in = 0;  // round robin among directions
   bool teardown = false;
-  bool filter_on = true;             // the program has not switched the filter off
-  bool filter_enabled = true;        // sparse counter: its limits are not used up
+  bool filter_on = true;       // the program has not switched the filter off
+  bool filter_enabled = true;  // sparse counter: its limits are not used up
   uint16_t counter = 0;
   uint16_t limit = 0;
-  // Where a link leads: the neighbour's state for the colour as received there, filled on first use. Its own thread's only.
+  // Where a link leads: the neighbour's state for the colour as received there, filled on first
+  // use. Its own thread's only.
   std::array<ColorState*, 4> link = {};
   std::array<uint8_t, 4> link_color = {};
-  std::array<uint8_t, 5> message_out = {};  // point to point: 1 + the direction in which the message from an input goes, 0 between messages
-  uint64_t blocked_since = 0;        // first cycle of the present stall; 0: not stalled
-  void Apply();                      // rx and tx from position
+  std::array<uint8_t, 5> message_out = {};  // point to point: 1 + the direction in which the
+                                            // message from an input goes, 0 between messages
+  uint64_t blocked_since = 0;               // first cycle of the present stall; 0: not stalled
+  void Apply();                             // rx and tx from position
   // SWITCH_ADV: true where the position changed.
   bool Advance();
   // Filter for a wavelet on its way to the ramp: does it pass? Counts it.
@@ -80,7 +87,7 @@ constexpr uint32_t MessageRow(uint32_t header) { return header >> 21; }
 enum class SwitchCommand : uint8_t { kNop, kAdvance, kReset, kTeardown };
 struct ControlCommand {
   SwitchCommand op;
-  bool skip_core;                    // not delivered to this router's core
+  bool skip_core;  // not delivered to this router's core
 };
 ControlCommand FirstCommand(uint32_t payload);
 uint32_t PopCommand(uint32_t payload);
@@ -89,9 +96,9 @@ inline constexpr uint32_t kNoEntryPoint = 31;
 
 struct Router {
   std::array<std::atomic<ColorState*>, bytecode::kColorCount> colors = {};
-  uint32_t maybe = 0;                // colours that may hold wavelets; owner's thread only
-  uint8_t next_color = 0;            // round robin
-  uint64_t next_wake = ~uint64_t{0}; // the event scheduled last
+  uint32_t maybe = 0;                 // colours that may hold wavelets; owner's thread only
+  uint8_t next_color = 0;             // round robin
+  uint64_t next_wake = ~uint64_t{0};  // the event scheduled last
   uint64_t last_step = 0;
   uint64_t hops = 0;
   ~Router();

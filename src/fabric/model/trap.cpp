@@ -24,7 +24,8 @@ bool TrapIsFatal(TrapKind kind) { return kFacts[static_cast<size_t>(kind)].fatal
 std::string Trap::ToString() const {
   std::string s;
   if (!file.empty()) s += fmt::format("{}:{}: ", file, line);
-  s += fmt::format("trap {} at PE ({}, {}), cycle {}: {}", TrapName(kind), x, y, cycle, detail.empty() ? TrapMeaning(kind) : detail);
+  s += fmt::format("trap {} at PE ({}, {}), cycle {}: {}", TrapName(kind), x, y, cycle,
+                   detail.empty() ? TrapMeaning(kind) : detail);
   if (count > 1) s += fmt::format(" [{} times]", count);
   return s;
 }

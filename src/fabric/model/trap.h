@@ -19,13 +19,14 @@ bool TrapIsFatal(TrapKind kind);
 
 enum class TrapMode : uint8_t { kWarn, kError };
 
-// One finding. The same kind at the same place in one class is reported once; `count` says how often it happened.
+// One finding. The same kind at the same place in one class is reported once; `count` says how
+// often it happened.
 struct Trap {
   TrapKind kind = TrapKind::kProgramTrap;
   int x = 0;
   int y = 0;
-  uint64_t cycle = 0;     // of the first occurrence
-  std::string file;       // empty: no source position
+  uint64_t cycle = 0;  // of the first occurrence
+  std::string file;    // empty: no source position
   uint32_t line = 0;
   std::string detail;
   uint64_t count = 1;

@@ -412,8 +412,7 @@ TEST_F(BothBackends, BadCalls) {
       b.Emit(Op::kCallIndirect, w, p, 1);
       b.Emit(Op::kStoreAbs16, w, out);
     });
-    c.Fn(
-        "same", [](FunctionBuilder& b) { b.Emit(Op::kReturn, 0); }, {ScalarType::kU16}, true);
+    c.Fn("same", [](FunctionBuilder& b) { b.Emit(Op::kReturn, 0); }, {ScalarType::kU16}, true);
     c.Fn("none", [](FunctionBuilder&) {});
     ExpectSame(kit, c, f);
   }

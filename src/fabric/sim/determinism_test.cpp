@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same result, cycle count and findings for any number of host threads; the picker's fuzz mode changes only what may change.
+// The same result, cycle count and findings for any number of host threads; the picker's fuzz mode
+// changes only what may change.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +13,8 @@ namespace szarena::fabric {
 namespace {
 using namespace testing;
 
-// A torus-like tangle: every PE sends a few words along one of four colours to a neighbour and adds up what it gets from the others.
+// A torus-like tangle: every PE sends a few words along one of four colours to a neighbour and adds
+// up what it gets from the others.
 ProgramKit Tangle(int size, uint32_t seed) {
   ProgramKit kit(size, size);
   std::mt19937 random(seed);
@@ -20,7 +22,8 @@ ProgramKit Tangle(int size, uint32_t seed) {
   const uint16_t sum = c.Words("sum", {0});
   const uint16_t got = c.Words("got", {0});
   for (uint8_t k = 0; k < 4; ++k) {
-    const uint16_t out = c.Dsd(FabOut(static_cast<uint8_t>(k + 1), static_cast<uint8_t>(10 + k), 25));
+    const uint16_t out =
+        c.Dsd(FabOut(static_cast<uint8_t>(k + 1), static_cast<uint8_t>(10 + k), 25));
     const uint16_t word = c.Words("w" + std::to_string(k), {static_cast<uint16_t>(3 * k + 1)});
     const uint16_t from = c.Dsd(Mem(word, 25, 2, 0));
     c.Task(TaskKind::kLocal, 20 + k, c.Fn("send", [&](FunctionBuilder& b) {
@@ -28,31 +31,40 @@ ProgramKit Tangle(int size, uint32_t seed) {
       op.settings.async = true;
       EmitDsd(b, c, op);
     }));
-    c.Task(TaskKind::kData, 10 + k, c.Fn("take", [&](FunctionBuilder& b) {
-      const Reg r = b.NewReg();
-      b.Emit(Op::kLoadAbsU16, r, sum);
-      b.Emit(Op::kAddU16, r, r, 0);
-      b.Emit(Op::kStoreAbs16, r, sum);
-      b.Emit(Op::kLoadAbsU16, r, got);
-      b.Emit(Op::kAddImmU16, r, r, 1);
-      b.Emit(Op::kStoreAbs16, r, got);
-    }, {ScalarType::kU16}));
+    c.Task(TaskKind::kData, 10 + k,
+           c.Fn("take",
+                [&](FunctionBuilder& b) {
+                  const Reg r = b.NewReg();
+                  b.Emit(Op::kLoadAbsU16, r, sum);
+                  b.Emit(Op::kAddU16, r, r, 0);
+                  b.Emit(Op::kStoreAbs16, r, sum);
+                  b.Emit(Op::kLoadAbsU16, r, got);
+                  b.Emit(Op::kAddImmU16, r, r, 1);
+                  b.Emit(Op::kStoreAbs16, r, got);
+                },
+                {ScalarType::kU16}));
   }
   c.get().initially_active = 0xfull << 20;
   kit.PlaceAll(c);
-  constexpr Direction kSides[] = {Direction::kEast, Direction::kWest, Direction::kSouth, Direction::kNorth};
-  constexpr Direction kBack[] = {Direction::kWest, Direction::kEast, Direction::kNorth, Direction::kSouth};
+  constexpr Direction kSides[] = {Direction::kEast, Direction::kWest, Direction::kSouth,
+                                  Direction::kNorth};
+  constexpr Direction kBack[] = {Direction::kWest, Direction::kEast, Direction::kNorth,
+                                 Direction::kSouth};
   for (int y = 0; y < size; ++y) {
     for (int x = 0; x < size; ++x) {
       for (uint32_t k = 0; k < 4; ++k) {
-        // Colour 10 + k goes one step in direction k; even PEs send, odd ones (on that axis) receive; the edge talks to itself.
+        // Colour 10 + k goes one step in direction k; even PEs send, odd ones (on that axis)
+        // receive; the edge talks to itself.
         const int along = k < 2 ? x : y;
         const bool forward = k % 2 == 0;
         const bool sends = along % 2 == 0 ? (forward ? along + 1 < size : along > 0) : false;
         const bool receives = along % 2 == 1 ? (forward || along + 1 < size) : false;
-        if (sends) kit.Route(x, y, 10 + k, {Direction::kRamp}, {kSides[k]});
-        else if (receives) kit.Route(x, y, 10 + k, {kBack[k], Direction::kRamp}, {Direction::kRamp});
-        else kit.Route(x, y, 10 + k, {Direction::kRamp}, {Direction::kRamp});
+        if (sends)
+          kit.Route(x, y, 10 + k, {Direction::kRamp}, {kSides[k]});
+        else if (receives)
+          kit.Route(x, y, 10 + k, {kBack[k], Direction::kRamp}, {Direction::kRamp});
+        else
+          kit.Route(x, y, 10 + k, {Direction::kRamp}, {Direction::kRamp});
       }
     }
   }
@@ -117,7 +129,8 @@ TEST(Picker, FindsAProgramThatDependsOnTheOrder) {
   const uint16_t sum = c.Words("sum", {0});
   c.Words("got", {0});
   for (uint16_t k = 0; k < 2; ++k) {
-    c.Task(TaskKind::kLocal, 10u + k, c.Fn("set", [&](FunctionBuilder& b) { b.Emit(Op::kStoreAbs16, b.Const(k), sum); }));
+    c.Task(TaskKind::kLocal, 10u + k,
+           c.Fn("set", [&](FunctionBuilder& b) { b.Emit(Op::kStoreAbs16, b.Const(k), sum); }));
   }
   c.get().initially_active = 3u << 10;
   kit.PlaceAll(c);

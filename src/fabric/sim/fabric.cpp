@@ -15,7 +15,8 @@ namespace szarena::fabric {
 using namespace bytecode;
 
 namespace {
-constexpr uint64_t kLoadCycles = 10'000'000;  // load-time code sets up the PE; it has nothing to compute
+constexpr uint64_t kLoadCycles =
+    10'000'000;  // load-time code sets up the PE; it has nothing to compute
 }
 
 std::string_view DirectionName(Direction d) {
@@ -41,7 +42,8 @@ Pe& Fabric::Impl::PeAt(uint32_t id) {
   pe.high_priority = pe.cls->high_priority;
   for (const TaskBinding& t : code.tasks) {
     // On WSE-2 a local task of the same id opens a colour too: one table for both.
-    if (t.kind == TaskKind::kData || (t.kind == TaskKind::kLocal && program->arch == Arch::kWse2)) pe.control_enabled |= uint64_t{1} << t.id;
+    if (t.kind == TaskKind::kData || (t.kind == TaskKind::kLocal && program->arch == Arch::kWse2))
+      pe.control_enabled |= uint64_t{1} << t.id;
   }
   for (const RotatingTasks& r : code.rotating) pe.rotating.push_back(r.init);
   for (const DsrInit& d : code.dsr_inits) LoadDsr(pe, d.load, d.descriptor);
@@ -96,11 +98,20 @@ bool Fabric::Impl::Neighbour(uint32_t id, Direction d, uint32_t& other) const {
   const uint32_t x = id % width;
   const uint32_t y = id / width;
   switch (d) {
-    case Direction::kEast: other = id + 1; return x + 1 < width;
-    case Direction::kWest: other = id - 1; return x > 0;
-    case Direction::kSouth: other = id + width; return y + 1 < height;
-    case Direction::kNorth: other = id - width; return y > 0;
-    case Direction::kRamp: return false;
+    case Direction::kEast:
+      other = id + 1;
+      return x + 1 < width;
+    case Direction::kWest:
+      other = id - 1;
+      return x > 0;
+    case Direction::kSouth:
+      other = id + width;
+      return y + 1 < height;
+    case Direction::kNorth:
+      other = id - width;
+      return y > 0;
+    case Direction::kRamp:
+      return false;
   }
   return false;
 }
@@ -117,7 +128,8 @@ Fabric::~Fabric() {
 
 const Program& Fabric::program() const { return *impl_->program; }
 
-Result<std::unique_ptr<Fabric>> Fabric::Create(std::shared_ptr<const Program> program, Options options) {
+Result<std::unique_ptr<Fabric>> Fabric::Create(std::shared_ptr<const Program> program,
+                                               Options options) {
   SZARENA_TRY_VOID(Verify(*program));
   auto impl = std::make_unique<Impl>();
   Impl& m = *impl;
@@ -143,11 +155,13 @@ Result<std::unique_ptr<Fabric>> Fabric::Create(std::shared_ptr<const Program> pr
   if (!m.options.backend) {
     SZARENA_TRY(m.options.backend, BackendFromEnvironment());
   }
-  SZARENA_TRY(m.native, MakeNative(*m.options.backend, *program, *m.cost, m.options.check_uninitialised));
+  SZARENA_TRY(m.native,
+              MakeNative(*m.options.backend, *program, *m.cost, m.options.check_uninitialised));
   const size_t n = program->pes.size();
   m.pes.resize(n);
   m.routers = std::vector<std::atomic<Router*>>(n);
-  const uint32_t tile_count = std::clamp<uint32_t>(static_cast<uint32_t>(std::max(m.options.threads, 1)), 1, std::max(m.height, 1u));
+  const uint32_t tile_count = std::clamp<uint32_t>(
+      static_cast<uint32_t>(std::max(m.options.threads, 1)), 1, std::max(m.height, 1u));
   m.tile_of_row.resize(m.height);
   for (uint32_t t = 0; t < tile_count; ++t) {
     auto tile = std::make_unique<Tile>();
@@ -166,7 +180,8 @@ Result<std::unique_ptr<Fabric>> Fabric::Create(std::shared_ptr<const Program> pr
     tile->outbox.resize(tile_count);
     m.tiles.push_back(std::move(tile));
   }
-  // Only PEs that begin by themselves get any state now: a task activated at compile time, or a load-time function.
+  // Only PEs that begin by themselves get any state now: a task activated at compile time, or a
+  // load-time function.
   for (uint32_t id = 0; id < n; ++id) {
     const uint32_t c = program->pes[id].code_class;
     if (c == kNoIndex) continue;
@@ -183,7 +198,10 @@ Result<std::unique_ptr<Fabric>> Fabric::Create(std::shared_ptr<const Program> pr
       }
       tile.core.now = 0;
       m.loading = false;
-      if (pe.state != MainState::kIdle) return Fail(ErrorCode::kInvalidArgument, fmt::format("the load-time code of PE ({}, {}) does not come to an end", pe.x, pe.y));
+      if (pe.state != MainState::kIdle)
+        return Fail(
+            ErrorCode::kInvalidArgument,
+            fmt::format("the load-time code of PE ({}, {}) does not come to an end", pe.x, pe.y));
       pe.main_ready = 0;
       pe.count = {};
     }
@@ -195,14 +213,19 @@ Result<std::unique_ptr<Fabric>> Fabric::Create(std::shared_ptr<const Program> pr
     const CodeClass& code = program->classes[c];
     for (const MemoryItem& i : code.memory) total += i.bytes;
     if (total <= kSramBytes) continue;
-    for (const MemoryItem& i : code.memory) text += fmt::format("\n  {:>6} bytes  {} ({})", i.bytes, i.name, i.what);
+    for (const MemoryItem& i : code.memory)
+      text += fmt::format("\n  {:>6} bytes  {} ({})", i.bytes, i.name, i.what);
     uint32_t id = 0;
     while (program->pes[id].code_class != c) {
       if (++id == n) break;
     }
     if (id == n) continue;
-    m.TileOf(id).Report(m.PeAt(id), TrapKind::kMemoryOverflow, 0, kNoIndex, 0, fmt::format("class '{}' needs {} bytes, a PE has {}:{}", code.name, total, kSramBytes, text));
-    if (m.options.trap == TrapMode::kError) return Fail(ErrorCode::kCapacity, fmt::format("class '{}' needs {} bytes, a PE has {}:{}", code.name, total, kSramBytes, text));
+    m.TileOf(id).Report(m.PeAt(id), TrapKind::kMemoryOverflow, 0, kNoIndex, 0,
+                        fmt::format("class '{}' needs {} bytes, a PE has {}:{}", code.name, total,
+                                    kSramBytes, text));
+    if (m.options.trap == TrapMode::kError)
+      return Fail(ErrorCode::kCapacity, fmt::format("class '{}' needs {} bytes, a PE has {}:{}",
+                                                    code.name, total, kSramBytes, text));
   }
   if (!m.options.trace.empty()) {
     std::vector<uint32_t> first;
@@ -228,7 +251,8 @@ const Symbol* FindSymbol(const CodeClass& code, const std::string& name) {
 
 std::vector<uint8_t> Fabric::ReadMemory(int x, int y, uint32_t address, uint32_t bytes) {
   std::vector<uint8_t> out(bytes);
-  impl_->PeAt(static_cast<uint32_t>(y) * impl_->width + static_cast<uint32_t>(x)).memory.ReadBytes(address, out.data(), bytes);
+  impl_->PeAt(static_cast<uint32_t>(y) * impl_->width + static_cast<uint32_t>(x))
+      .memory.ReadBytes(address, out.data(), bytes);
   return out;
 }
 
@@ -236,17 +260,23 @@ Result<std::vector<uint8_t>> Fabric::ReadSymbol(int x, int y, const std::string&
   SZARENA_TRY_VOID(impl_->CheckRegion({x, y, 1, 1}));
   const uint32_t c = impl_->program->At(x, y).code_class;
   const Symbol* s = c == kNoIndex ? nullptr : FindSymbol(impl_->program->classes[c], name);
-  if (s == nullptr) return Fail(ErrorCode::kNotFound, fmt::format("PE ({}, {}) has no symbol '{}'", x, y, name));
+  if (s == nullptr)
+    return Fail(ErrorCode::kNotFound, fmt::format("PE ({}, {}) has no symbol '{}'", x, y, name));
   return ReadMemory(x, y, s->address, s->size);
 }
 
-Result<void> Fabric::WriteSymbol(int x, int y, const std::string& name, std::span<const uint8_t> bytes) {
+Result<void> Fabric::WriteSymbol(int x, int y, const std::string& name,
+                                 std::span<const uint8_t> bytes) {
   SZARENA_TRY_VOID(impl_->CheckRegion({x, y, 1, 1}));
   const uint32_t c = impl_->program->At(x, y).code_class;
   const Symbol* s = c == kNoIndex ? nullptr : FindSymbol(impl_->program->classes[c], name);
-  if (s == nullptr) return Fail(ErrorCode::kNotFound, fmt::format("PE ({}, {}) has no symbol '{}'", x, y, name));
-  if (bytes.size() > s->size) return Fail(ErrorCode::kCapacity, fmt::format("symbol '{}' has {} bytes, {} are given", name, s->size, bytes.size()));
-  impl_->PeAt(static_cast<uint32_t>(y) * impl_->width + static_cast<uint32_t>(x)).memory.WriteBytes(s->address, bytes.data(), static_cast<uint32_t>(bytes.size()));
+  if (s == nullptr)
+    return Fail(ErrorCode::kNotFound, fmt::format("PE ({}, {}) has no symbol '{}'", x, y, name));
+  if (bytes.size() > s->size)
+    return Fail(ErrorCode::kCapacity,
+                fmt::format("symbol '{}' has {} bytes, {} are given", name, s->size, bytes.size()));
+  impl_->PeAt(static_cast<uint32_t>(y) * impl_->width + static_cast<uint32_t>(x))
+      .memory.WriteBytes(s->address, bytes.data(), static_cast<uint32_t>(bytes.size()));
   return {};
 }
 
@@ -286,7 +316,9 @@ PeStatistics Fabric::StatisticsOf(int x, int y) const {
   return s;
 }
 
-uint64_t Fabric::CompiledFunctions() const { return impl_->native == nullptr ? 0 : impl_->native->compiled_functions(); }
+uint64_t Fabric::CompiledFunctions() const {
+  return impl_->native == nullptr ? 0 : impl_->native->compiled_functions();
+}
 
 const std::vector<std::string>& Fabric::printed() const { return impl_->printed; }
 

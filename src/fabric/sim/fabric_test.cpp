@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine from end to end: host commands, vector operations, traffic between PEs, host streams, reports.
+// The machine from end to end: host commands, vector operations, traffic between PEs, host streams,
+// reports.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,11 +41,13 @@ TEST(Fabric, CopyLaunchCopyBack) {
   kit.PlaceAll(c);
   auto f = Load(kit);
   const uint32_t array = f->ExportId("a").value();
-  Done(*f, f->CopyIn(array, {0, 0, 1, 1}, 32, 2, {std::bit_cast<uint32_t>(1.5f), std::bit_cast<uint32_t>(-3.0f)}));
+  Done(*f, f->CopyIn(array, {0, 0, 1, 1}, 32, 2,
+                     {std::bit_cast<uint32_t>(1.5f), std::bit_cast<uint32_t>(-3.0f)}));
   Done(*f, f->Launch(f->ExportId("main").value(), {}));
   const Ticket out = f->CopyOut(array, {0, 0, 1, 1}, 32, 2).value();
   ASSERT_TRUE(f->RunUntil(out));
-  EXPECT_THAT(f->TakeOutput(out), ElementsAre(std::bit_cast<uint32_t>(3.0f), std::bit_cast<uint32_t>(-6.0f)));
+  EXPECT_THAT(f->TakeOutput(out),
+              ElementsAre(std::bit_cast<uint32_t>(3.0f), std::bit_cast<uint32_t>(-6.0f)));
   f->Stop();
   EXPECT_TRUE(f->traps().empty()) << f->traps()[0].ToString();
   EXPECT_EQ(f->statistics().elements, 2u);
@@ -138,13 +141,16 @@ TEST(Fabric, WaitingIsCountedAsStalledNotBusy) {
 TEST(Fabric, MissingWaveletIsADeadlockWithPlaceAndReason) {
   ProgramKit kit = SendReceive(50, Arch::kWse2);
   kit.get().classes[0].dsd_ops[0].src[0].value = kit.get().classes[0].image[1].address;
-  Encode(Mem(0, 49, 2), std::span<uint8_t, kDescriptorBytes>(kit.get().classes[0].image[1].bytes.data(), kDescriptorBytes));
-  Encode(FabOut(2, 5, 49), std::span<uint8_t, kDescriptorBytes>(kit.get().classes[0].image[2].bytes.data(), kDescriptorBytes));
+  Encode(Mem(0, 49, 2), std::span<uint8_t, kDescriptorBytes>(
+                            kit.get().classes[0].image[1].bytes.data(), kDescriptorBytes));
+  Encode(FabOut(2, 5, 49), std::span<uint8_t, kDescriptorBytes>(
+                               kit.get().classes[0].image[2].bytes.data(), kDescriptorBytes));
   auto f = Load(kit);
   const auto r = f->RunUntil(f->Launch(f->ExportId("main").value(), {}).value());
   ASSERT_FALSE(r);
   EXPECT_THAT(r.error().message, HasSubstr("PE (1, 0)"));
-  EXPECT_THAT(r.error().message, HasSubstr("input queue 3 (colour 5) is empty (49 of 50 elements done)"));
+  EXPECT_THAT(r.error().message,
+              HasSubstr("input queue 3 (colour 5) is empty (49 of 50 elements done)"));
   EXPECT_THAT(r.error().message, HasSubstr("activates 'done' (id 9)"));
   EXPECT_THAT(r.error().message, HasSubstr("kit.csl:2"));
 }
@@ -226,7 +232,9 @@ TEST(Rest, WhatNeverEndsIsNotIdle) {
   const auto idle = (*f)->RunUntilIdle();
   ASSERT_FALSE(idle);
   EXPECT_EQ(idle.error().code, ErrorCode::kTimeout);
-  EXPECT_THAT(idle.error().message, HasSubstr("still runs after 5000 cycles, the limit that was given; PE (0, 0): function 'main', launched by the host, runs"));
+  EXPECT_THAT(idle.error().message,
+              HasSubstr("still runs after 5000 cycles, the limit that was given; PE (0, 0): "
+                        "function 'main', launched by the host, runs"));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ struct Command {
   uint32_t export_id = 0;
   Rect region;
   int bits = 32;
-  uint8_t color = 0;  // of a stream
+  uint8_t color = 0;            // of a stream
   uint32_t count = 0;           // elements a PE
   std::vector<uint32_t> words;  // in, or out
   std::vector<uint64_t> args;
@@ -134,8 +134,11 @@ struct Tile final : Surroundings {
   // router_step.cpp
   void StepRouter(uint32_t id, uint64_t t);
   bool Link(uint32_t id, uint32_t color, ColorState& s, uint32_t side);
-  // Point to point: the input of `allowed` whose wavelet can move now and the direction that it takes; 5 where none can.
-  std::pair<uint32_t, uint32_t> ChooseMessage(uint32_t id, uint32_t color, ColorState& s, uint32_t allowed, uint32_t used, const QueueEntry* at_ramp, uint64_t t);
+  // Point to point: the input of `allowed` whose wavelet can move now and the direction that it
+  // takes; 5 where none can.
+  std::pair<uint32_t, uint32_t> ChooseMessage(uint32_t id, uint32_t color, ColorState& s,
+                                              uint32_t allowed, uint32_t used,
+                                              const QueueEntry* at_ramp, uint64_t t);
   void FeedEdge(uint32_t id, bytecode::Direction side, uint8_t color, uint64_t t);
   // pe_step.cpp
   void StepPe(Pe& pe, uint64_t t);
@@ -178,10 +181,10 @@ struct Fabric::Impl {
   uint64_t host_cycles = 0;
   bool loading = false;  // load-time code runs: whatever it wakes wakes in the first cycle
   bool stopped = false;
-  bool late = false;                          // beyond Options::deadline
-  bool cancelled = false;  // Options::stop said so in this run
+  bool late = false;                            // beyond Options::deadline
+  bool cancelled = false;                       // Options::stop said so in this run
   std::chrono::steady_clock::time_point asked;  // Options::stop, last
-  std::unique_ptr<trace::Recorder> recorder;  // null: no trace
+  std::unique_ptr<trace::Recorder> recorder;    // null: no trace
   std::vector<Trap> traps;
   std::vector<std::string> printed;
 
@@ -229,8 +232,8 @@ struct Fabric::Impl {
   void Issue(Ticket ticket);
   // report.cpp
   void CollectTraps();
-  void FindRouteLoops();  // route_loops.cpp
-  std::string LoopsFound();  // as lines of a message
+  void FindRouteLoops();         // route_loops.cpp
+  std::string LoopsFound();      // as lines of a message
   std::string WhoMoves() const;  // the first PE or wavelet that is not at rest; something is
   std::string StreamName(uint32_t color) const;
   std::string StreamProgress(const Command& c) const;

@@ -20,15 +20,17 @@ uint64_t Mix(uint64_t v) {
 }
 
 uint64_t Unpack(uint32_t data, uint32_t& shift, ScalarType type, bool only) {
-  const int bits = SizeOf(type) * 8 >= 32 ? 32 : only ? SizeOf(type) * 8 : std::max(SizeOf(type) * 8, 16);
+  const int bits = SizeOf(type) * 8 >= 32 ? 32
+                   : only                 ? SizeOf(type) * 8
+                                          : std::max(SizeOf(type) * 8, 16);
   const uint32_t part = shift >= 32 ? 0 : data >> shift;
   shift += static_cast<uint32_t>(bits);
   const int width = std::min(SizeOf(type) * 8, 32);
   return IsSigned(type) ? static_cast<uint64_t>(SignExtend(part, width)) : ZeroExtend(part, width);
 }
 
-// The task that a control wavelet for `entry` starts, or -1. Ids of control and data tasks share a table, unless the
-// program gave the control tasks one of their own (WSE-3).
+// The task that a control wavelet for `entry` starts, or -1. Ids of control and data tasks share a
+// table, unless the program gave the control tasks one of their own (WSE-3).
 int32_t EntryTask(const LoadedClass& cls, uint32_t entry) {
   if (cls.control_task[entry] >= 0) return cls.control_task[entry];
   return cls.code->control_table.instructions == 0 ? cls.data_task[entry] : -1;
@@ -54,13 +56,15 @@ void Tile::StartTask(Pe& pe, uint32_t binding, RunKind kind, uint32_t data, uint
   const std::vector<ScalarType>& params = pe.cls->code->functions[function].params;
   std::array<uint64_t, 8> args = {};
   uint32_t shift = 0;
-  for (size_t i = 0; i < params.size() && i < args.size(); ++i) args[i] = Unpack(data, shift, params[i], params.size() == 1);
+  for (size_t i = 0; i < params.size() && i < args.size(); ++i)
+    args[i] = Unpack(data, shift, params[i], params.size() == 1);
   pe.running = kind;
   pe.task_id = task.id;
   pe.task_since = t;
   pe.main_ready = t + core.cost->task_switch;
   ++pe.count.tasks;
-  StartFunction(core, pe, function, args.data(), static_cast<uint32_t>(std::min(params.size(), args.size())));
+  StartFunction(core, pe, function, args.data(),
+                static_cast<uint32_t>(std::min(params.size(), args.size())));
 }
 
 // Chooses and starts what the idle main thread does next. False where nothing can run now.
@@ -68,7 +72,7 @@ bool Tile::Pick(Pe& pe, uint64_t t) {
   const LoadedClass& cls = *pe.cls;
   struct Choice {
     RunKind kind;
-    uint32_t id;      // task id, or queue
+    uint32_t id;  // task id, or queue
     uint32_t queue;
   };
   std::array<Choice, 40> choices;
@@ -79,9 +83,12 @@ bool Tile::Pick(Pe& pe, uint64_t t) {
   if (const uint64_t ready = pe.active & ~pe.blocked; ready != 0) {
     for (uint64_t m = ready; m != 0; m &= m - 1) {
       const auto id = static_cast<uint32_t>(std::countr_zero(m));
-      if (cls.local_task[id] >= 0) add(RunKind::kLocal, id, 0);
-      else if (id == kTeardownTaskId) add(RunKind::kTeardown, id, 0);
-      else if (cls.control_task[id] >= 0) add(RunKind::kControl, id, ~0u);
+      if (cls.local_task[id] >= 0)
+        add(RunKind::kLocal, id, 0);
+      else if (id == kTeardownTaskId)
+        add(RunKind::kTeardown, id, 0);
+      else if (cls.control_task[id] >= 0)
+        add(RunKind::kControl, id, ~0u);
     }
   }
   if (Comm* comm = pe.comm.get()) {
@@ -97,9 +104,11 @@ bool Tile::Pick(Pe& pe, uint64_t t) {
           if (cls.data_task[id] >= 0) add(RunKind::kData, id, q);
           break;
         }
-        if (const bytecode::ColorRoute* route = fabric->RouteOf(pe.index, head.color); route != nullptr && route->point_to_point) {
+        if (const bytecode::ColorRoute* route = fabric->RouteOf(pe.index, head.color);
+            route != nullptr && route->point_to_point) {
           if (cls.data_task[id] < 0) break;  // for the operation that will read it
-          const bool was_full = queue.ring.size() >= queue.capacity;  // the end of a message: a task does not get it
+          const bool was_full =
+              queue.ring.size() >= queue.capacity;  // the end of a message: a task does not get it
           queue.ring.pop();
           ++pe.count.wavelets_in;
           if (was_full) WakeRouter(pe, t + 1);
@@ -117,7 +126,9 @@ bool Tile::Pick(Pe& pe, uint64_t t) {
           pe.active |= uint64_t{1} << entry;
           if ((pe.blocked >> entry & 1) == 0) add(RunKind::kLocal, entry, 0);
         } else if (entry != kNoEntryPoint) {
-          Report(pe, TrapKind::kUnboundControlTask, t, kNoIndex, 0, fmt::format("a control wavelet on colour {} names entry point {}", head.color, entry));
+          Report(pe, TrapKind::kUnboundControlTask, t, kNoIndex, 0,
+                 fmt::format("a control wavelet on colour {} names entry point {}", head.color,
+                             entry));
         }
         queue.ring.pop();
         ++pe.count.wavelets_in;
@@ -130,8 +141,11 @@ bool Tile::Pick(Pe& pe, uint64_t t) {
   if (fabric->options.picker_seed) {
     best = Mix(*fabric->options.picker_seed ^ uint64_t{pe.index} << 32 ^ Mix(pe.picks)) % n;
   } else {
-    // High priority first; among equals the next id after the one that ran last, in turn (docs/csl/machine.md says why).
-    const auto rank = [&](const Choice& c) { return ((c.id - pe.last_id - 1) & 63) + ((pe.high_priority >> c.id & 1) != 0 ? 0 : 1000); };
+    // High priority first; among equals the next id after the one that ran last, in turn
+    // (docs/csl/machine.md says why).
+    const auto rank = [&](const Choice& c) {
+      return ((c.id - pe.last_id - 1) & 63) + ((pe.high_priority >> c.id & 1) != 0 ? 0 : 1000);
+    };
     for (size_t i = 1; i < n; ++i) {
       if (rank(choices[i]) < rank(choices[best])) best = i;
     }
@@ -153,7 +167,9 @@ bool Tile::Pick(Pe& pe, uint64_t t) {
       pe.active &= ~(uint64_t{1} << c.id);
       StartTask(pe, static_cast<uint32_t>(cls.local_task[c.id]), c.kind, 0, t);
       break;
-    case RunKind::kData: StartTask(pe, static_cast<uint32_t>(cls.data_task[c.id]), c.kind, data, t); break;
+    case RunKind::kData:
+      StartTask(pe, static_cast<uint32_t>(cls.data_task[c.id]), c.kind, data, t);
+      break;
     case RunKind::kControl:
       pe.active &= ~(uint64_t{1} << c.id);
       StartTask(pe, static_cast<uint32_t>(EntryTask(cls, c.id)), c.kind, data, t);
@@ -168,13 +184,15 @@ bool Tile::Pick(Pe& pe, uint64_t t) {
           if (h.id == color) function = h.function;
         }
       } else if (pe.flush_todo != 0) {
-        const auto queue = static_cast<uint32_t>(std::countr_zero(static_cast<uint32_t>(pe.flush_todo)));
+        const auto queue =
+            static_cast<uint32_t>(std::countr_zero(static_cast<uint32_t>(pe.flush_todo)));
         pe.flush_todo = static_cast<uint16_t>(pe.flush_todo & (pe.flush_todo - 1));
         for (const HandlerBinding& h : cls.code->empty_queue_handlers) {
           if (h.id == (queue & 7) && h.output == (queue >= 8)) function = h.function;
         }
       }
-      if (pe.teardown_todo == 0 && pe.flush_todo == 0) pe.active &= ~(uint64_t{1} << kTeardownTaskId);
+      if (pe.teardown_todo == 0 && pe.flush_todo == 0)
+        pe.active &= ~(uint64_t{1} << kTeardownTaskId);
       if (function == kNoIndex) break;
       pe.running = RunKind::kTeardown;
       pe.task_id = kTeardownTaskId;
@@ -184,7 +202,8 @@ bool Tile::Pick(Pe& pe, uint64_t t) {
       StartFunction(core, pe, function, nullptr, 0);
       break;
     }
-    default: break;
+    default:
+      break;
   }
   return true;
 }
@@ -224,8 +243,10 @@ void Tile::FeedHost(Pe& pe, uint64_t t) {
 }
 
 void Tile::RunUntraced(Pe& pe) {
-  if (runner != nullptr) runner->Run(core, pe);
-  else RunMain(core, pe);
+  if (runner != nullptr)
+    runner->Run(core, pe);
+  else
+    RunMain(core, pe);
 }
 
 void Tile::Run(Pe& pe) {
@@ -246,7 +267,8 @@ void Tile::StepPe(Pe& pe, uint64_t t) {
   core.now = t;
   const bool waited = pe.state == MainState::kOperation;
   const bool moved = StepOperations(core, pe);
-  if (waited && pe.state != MainState::kOperation) {  // its synchronous operation is over: a cycle an element was work, the rest waiting
+  if (waited && pe.state != MainState::kOperation) {  // its synchronous operation is over: a cycle
+                                                      // an element was work, the rest waiting
     const DsdState& s = pe.comm->ops[kMainSlot];
     const uint64_t cycles = t - s.since + 1;
     const uint64_t work = std::min<uint64_t>(cycles, s.done);
@@ -294,9 +316,13 @@ void Tile::StepPe(Pe& pe, uint64_t t) {
   }
   if (!host_in_of.empty()) FeedHost(pe, t);
   if (lane != nullptr) lane->Visit(pe, t);
-  // When next? Whatever moved may let something else move. Wavelets on the ramp wake the PE by themselves.
-  if ((moved || ran) && ((pe.comm != nullptr && pe.comm->live != 0) || pe.state == MainState::kWaitQueue)) WakePe(pe.index, t + 1);
-  if ((pe.state == MainState::kRunning || pe.state == MainState::kIdle) && pe.main_ready > t) WakePe(pe.index, pe.main_ready);
+  // When next? Whatever moved may let something else move. Wavelets on the ramp wake the PE by
+  // themselves.
+  if ((moved || ran) &&
+      ((pe.comm != nullptr && pe.comm->live != 0) || pe.state == MainState::kWaitQueue))
+    WakePe(pe.index, t + 1);
+  if ((pe.state == MainState::kRunning || pe.state == MainState::kIdle) && pe.main_ready > t)
+    WakePe(pe.index, pe.main_ready);
 }
 
 }  // namespace szarena::fabric

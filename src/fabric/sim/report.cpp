@@ -345,7 +345,8 @@ std::string Fabric::Impl::WhoMoves() const {
       return text(*pe, LineOf(*pe, kNoIndex, 0), TaskName(*pe) + " runs");
     for (uint64_t mask = pe->active & ~pe->blocked; mask != 0; mask &= mask - 1) {
       const auto task = static_cast<uint32_t>(std::countr_zero(mask));
-      return text(*pe, nowhere, fmt::format("task '{}' (id {}) is active", NameOfTask(*pe, task), task));
+      return text(*pe, nowhere,
+                  fmt::format("task '{}' (id {}) is active", NameOfTask(*pe, task), task));
     }
     for (uint32_t i = 0; pe->comm != nullptr && i < pe->comm->ops.size(); ++i) {
       const DsdState& s = pe->comm->ops[i];

@@ -53,7 +53,8 @@ void Fabric::Impl::FindRouteLoops() {
     const Router* r = routers[start].load();
     for (uint32_t c = 0; r != nullptr && c < kColorCount; ++c) {
       const ColorState* s = r->colors[c].load();
-      if (s == nullptr || s->config.point_to_point || !HoldsWavelets(*s) || !seen.try_emplace(KeyOf(start, c), true).second)
+      if (s == nullptr || s->config.point_to_point || !HoldsWavelets(*s) ||
+          !seen.try_emplace(KeyOf(start, c), true).second)
         continue;
       std::vector<Place> path{{start, c, s}};
       while (!path.empty()) {

@@ -102,7 +102,9 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
     while ((allowed >> d & 1) == 0) d = d == 4 ? 0 : d + 1;
     uint32_t message_out = 5;
     if (s.config.point_to_point) {
-      const QueueEntry* head = at_ramp && !ramp_in_used ? &comm->out[static_cast<size_t>(ramp[c])].ring.front() : nullptr;
+      const QueueEntry* head = at_ramp && !ramp_in_used
+                                   ? &comm->out[static_cast<size_t>(ramp[c])].ring.front()
+                                   : nullptr;
       std::tie(d, message_out) = ChooseMessage(id, c, s, allowed, used, head, t);
       if (d == 5) {
         if (s.blocked_since == 0) s.blocked_since = t;
@@ -127,8 +129,9 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
       data = s.in[d].Front().data;
       control = s.in[d].Front().control;
     }
-    const ControlCommand command =
-        control && message_out == 5 ? FirstCommand(data) : ControlCommand{SwitchCommand::kNop, false};
+    const ControlCommand command = control && message_out == 5
+                                       ? FirstCommand(data)
+                                       : ControlCommand{SwitchCommand::kNop, false};
     uint32_t tx = host_out ? uint32_t{kRampBit} : message_out != 5 ? 1u << message_out : s.tx;
     if (command.skip_core && !host_out) tx &= ~uint32_t{kRampBit};
     if ((tx & used) != 0) {
@@ -251,7 +254,8 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
       }
     }
     if (advance) s.Advance();
-    if (message_out != 5) s.message_out[d] = control ? uint8_t{0} : static_cast<uint8_t>(message_out + 1);
+    if (message_out != 5)
+      s.message_out[d] = control ? uint8_t{0} : static_cast<uint8_t>(message_out + 1);
     for (uint32_t o = 0; o < 4; ++o) {
       if ((tx >> o & 1) == 0) continue;
       const auto direction = static_cast<Direction>(o);
@@ -290,7 +294,8 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
     WakeRouterId(id, later);
 }
 
-std::pair<uint32_t, uint32_t> Tile::ChooseMessage(uint32_t id, uint32_t color, ColorState& s, uint32_t allowed, uint32_t used,
+std::pair<uint32_t, uint32_t> Tile::ChooseMessage(uint32_t id, uint32_t color, ColorState& s,
+                                                  uint32_t allowed, uint32_t used,
                                                   const QueueEntry* at_ramp, uint64_t t) {
   const uint32_t x = id % fabric->width, y = id / fabric->width;
   for (uint32_t k = 0, d = s.next_in; k < 5; ++k, d = d == 4 ? 0 : d + 1) {
@@ -301,10 +306,16 @@ std::pair<uint32_t, uint32_t> Tile::ChooseMessage(uint32_t id, uint32_t color, C
     } else {  // a header: along the row first, then along the column
       const uint32_t header = d == 4 ? at_ramp->data : s.in[d].Front().data;
       const uint32_t column = MessageColumn(header), row = MessageRow(header);
-      const Direction to = column > x ? Direction::kEast : column < x ? Direction::kWest : row > y ? Direction::kSouth : row < y ? Direction::kNorth : Direction::kRamp;
+      const Direction to = column > x   ? Direction::kEast
+                           : column < x ? Direction::kWest
+                           : row > y    ? Direction::kSouth
+                           : row < y    ? Direction::kNorth
+                                        : Direction::kRamp;
       out = static_cast<uint32_t>(to);
       // A direction carries one message at a time, to its end.
-      if (std::any_of(s.message_out.begin(), s.message_out.end(), [&](uint8_t taken) { return taken == out + 1; })) continue;
+      if (std::any_of(s.message_out.begin(), s.message_out.end(),
+                      [&](uint8_t taken) { return taken == out + 1; }))
+        continue;
     }
     if ((used >> out & 1) != 0) continue;
     if (out == 4) {
@@ -313,7 +324,9 @@ std::pair<uint32_t, uint32_t> Tile::ChooseMessage(uint32_t id, uint32_t color, C
       const InputQueue& queue = pe.comm->in[q];
       if (queue.ring.size() >= queue.capacity) continue;
     } else if (s.link[out] != nullptr || Link(id, color, s, out)) {
-      if (!s.link[out]->in[static_cast<size_t>(Opposite(static_cast<Direction>(out)))].HasRoom(static_cast<uint32_t>(t))) continue;
+      if (!s.link[out]->in[static_cast<size_t>(Opposite(static_cast<Direction>(out)))].HasRoom(
+              static_cast<uint32_t>(t)))
+        continue;
     }
     return {d, out};
   }

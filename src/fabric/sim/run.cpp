@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cycle loop: the next cycle in which anything happens, all tiles step it, what crosses tiles is handed over, repeat.
-// Quiet cycles run on the calling thread alone; the result is the same either way.
+// The cycle loop: the next cycle in which anything happens, all tiles step it, what crosses tiles
+// is handed over, repeat. Quiet cycles run on the calling thread alone; the result is the same
+// either way.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -103,8 +104,10 @@ size_t Fabric::Impl::StepAll(uint64_t t) {
     generation.notify_all();
     tiles[0]->Step(t);
     for (int spins = 0; busy.load(std::memory_order_acquire) != 0; ++spins) {
-      if (spins > 1000) std::this_thread::yield();
-      else __builtin_ia32_pause();
+      if (spins > 1000)
+        std::this_thread::yield();
+      else
+        __builtin_ia32_pause();
     }
   }
   return events;
@@ -121,10 +124,14 @@ void Fabric::Impl::AfterCycle() {
     std::move(tile->printed.begin(), tile->printed.end(), std::back_inserter(lines));
     tile->printed.clear();
   }
-  std::stable_sort(lines.begin(), lines.end(), [](const PrintedLine& a, const PrintedLine& b) { return std::pair(a.cycle, a.pe) < std::pair(b.cycle, b.pe); });
+  std::stable_sort(lines.begin(), lines.end(), [](const PrintedLine& a, const PrintedLine& b) {
+    return std::pair(a.cycle, a.pe) < std::pair(b.cycle, b.pe);
+  });
   for (PrintedLine& l : lines) {
-    if (options.print) options.print(l.text);
-    else printed.push_back(std::move(l.text));
+    if (options.print)
+      options.print(l.text);
+    else
+      printed.push_back(std::move(l.text));
   }
 }
 
@@ -175,13 +182,20 @@ Result<void> Fabric::Impl::Stopped(const std::function<bool()>& done, uint64_t u
     }
   }
   if (done()) return {};
-  if (late) return Fail(ErrorCode::kTimeout, fmt::format("the simulation took too long; it had come to cycle {}; {}", now, WhoMoves()));
-  if (cancelled) return Fail(ErrorCode::kCancelled, fmt::format("the run was interrupted at cycle {}", now));
+  if (late)
+    return Fail(
+        ErrorCode::kTimeout,
+        fmt::format("the simulation took too long; it had come to cycle {}; {}", now, WhoMoves()));
+  if (cancelled)
+    return Fail(ErrorCode::kCancelled, fmt::format("the run was interrupted at cycle {}", now));
   FindRouteLoops();
   uint64_t next = kNever;
   for (const auto& tile : tiles) next = std::min(next, tile->wheel.Next());
   if (next != kNever && next > until) {
-    return Fail(ErrorCode::kTimeout, fmt::format("the program still runs after {} cycles, the limit that was given; {}{}", until, WhoMoves(), LoopsFound()));
+    return Fail(
+        ErrorCode::kTimeout,
+        fmt::format("the program still runs after {} cycles, the limit that was given; {}{}", until,
+                    WhoMoves(), LoopsFound()));
   }
   return Fail(ErrorCode::kUnavailable, "deadlock");
 }
@@ -199,7 +213,8 @@ Result<void> Fabric::RunUntilIdle() {
   const auto never = [] { return false; };
   impl_->RunCycles(never, impl_->options.max_cycles);
   const auto all = [this] {
-    return AtRest() && std::all_of(impl_->commands.begin(), impl_->commands.end(), [](const Command& c) { return c.remaining.load() == 0; });
+    return AtRest() && std::all_of(impl_->commands.begin(), impl_->commands.end(),
+                                   [](const Command& c) { return c.remaining.load() == 0; });
   };
   auto r = impl_->Stopped(all, impl_->options.max_cycles);
   if (!r && r.error().message == "deadlock") r.error().message = DeadlockReport();
@@ -210,19 +225,22 @@ Result<void> Fabric::RunFor(uint64_t cycles) {
   const uint64_t until = impl_->now + cycles;
   impl_->RunCycles([] { return false; }, until);
   if (!impl_->late && !impl_->cancelled) impl_->now = std::max(impl_->now, until);
-  if (impl_->AnyFatal() || impl_->late || impl_->cancelled) return impl_->Stopped([] { return false; }, until);
+  if (impl_->AnyFatal() || impl_->late || impl_->cancelled)
+    return impl_->Stopped([] { return false; }, until);
   return {};
 }
 
 bool Fabric::AtRest() const {
-  return std::all_of(impl_->tiles.begin(), impl_->tiles.end(), [](const auto& tile) { return tile->wheel.Next() == kNever; });
+  return std::all_of(impl_->tiles.begin(), impl_->tiles.end(),
+                     [](const auto& tile) { return tile->wheel.Next() == kNever; });
 }
 
 Result<bool> Fabric::Settle(uint64_t cycles) {
   const auto never = [] { return false; };
   const uint64_t until = std::min(impl_->now + cycles, impl_->options.max_cycles);
   impl_->RunCycles(never, until);
-  if (impl_->AnyFatal() || impl_->late || impl_->cancelled) SZARENA_TRY_VOID(impl_->Stopped(never, until));
+  if (impl_->AnyFatal() || impl_->late || impl_->cancelled)
+    SZARENA_TRY_VOID(impl_->Stopped(never, until));
   return AtRest();
 }
 

@@ -49,10 +49,16 @@ class Wheel {
       far_.pop();
     }
     const size_t b = t % kSize;
-    if (routers.empty()) routers.swap(buckets_[kRouter][b]);
-    else routers.insert(routers.end(), buckets_[kRouter][b].begin(), buckets_[kRouter][b].end()), buckets_[kRouter][b].clear();
-    if (pes.empty()) pes.swap(buckets_[kPe][b]);
-    else pes.insert(pes.end(), buckets_[kPe][b].begin(), buckets_[kPe][b].end()), buckets_[kPe][b].clear();
+    if (routers.empty())
+      routers.swap(buckets_[kRouter][b]);
+    else
+      routers.insert(routers.end(), buckets_[kRouter][b].begin(), buckets_[kRouter][b].end()),
+          buckets_[kRouter][b].clear();
+    if (pes.empty())
+      pes.swap(buckets_[kPe][b]);
+    else
+      pes.insert(pes.end(), buckets_[kPe][b].begin(), buckets_[kPe][b].end()),
+          buckets_[kPe][b].clear();
     used_[b / 64] &= ~(uint64_t{1} << (b % 64));
   }
 

@@ -46,13 +46,16 @@ uint64_t LonePe::Call(uint32_t function, std::vector<uint64_t> args) {
     bool moved = StepOperations(core_, *pe_);
     if (pe_->state == MainState::kWaitQueue) pe_->state = MainState::kRunning;
     if (pe_->state == MainState::kRunning && pe_->main_ready <= core_.now) {
-      if (runner_ != nullptr) runner_->Run(core_, *pe_);
-      else RunMain(core_, *pe_);
+      if (runner_ != nullptr)
+        runner_->Run(core_, *pe_);
+      else
+        RunMain(core_, *pe_);
       moved = true;
     }
     if (pe_->state == MainState::kHalted) break;
     if (pe_->state == MainState::kIdle && (pe_->comm == nullptr || pe_->comm->live == 0)) break;
-    if (!moved && pe_->state == MainState::kRunning) core_.now = std::max(core_.now, pe_->main_ready - 1);
+    if (!moved && pe_->state == MainState::kRunning)
+      core_.now = std::max(core_.now, pe_->main_ready - 1);
     idle = moved ? 0 : idle + 1;
   }
   core_.now = std::max(core_.now, pe_->main_ready);

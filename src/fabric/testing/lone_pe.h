@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One PE with nothing around it: runs functions of one class, on the back end that SZARENA_BACKEND names, and collects traps. For tests of the
-// back ends and the DSD engine.
+// One PE with nothing around it: runs functions of one class, on the back end that SZARENA_BACKEND
+// names, and collects traps. For tests of the back ends and the DSD engine.
 #pragma once
 
 #include <string>
@@ -26,7 +26,8 @@ class LonePe final : public Surroundings {
   template <typename Body>
   uint64_t Eval(Body body, std::vector<uint64_t> args = {}, std::vector<ScalarType> params = {}) {
     params.resize(args.size(), ScalarType::kU64);
-    const uint32_t f = kit_class_.Fn("eval", [&](FunctionBuilder& b) { b.Emit(Op::kReturn, body(b)); }, params, true);
+    const uint32_t f = kit_class_.Fn(
+        "eval", [&](FunctionBuilder& b) { b.Emit(Op::kReturn, body(b)); }, params, true);
     Load();
     return Call(f, std::move(args));
   }
@@ -37,7 +38,7 @@ class LonePe final : public Surroundings {
   std::vector<std::pair<TrapKind, std::string>> traps;
   std::vector<std::string> lines;
   bool all_fatal = false;
-  uint64_t cycles = 0;   // of the last Call
+  uint64_t cycles = 0;  // of the last Call
 
   bool Report(Pe&, TrapKind kind, uint64_t, uint32_t, uint32_t, std::string detail) override {
     traps.emplace_back(kind, std::move(detail));

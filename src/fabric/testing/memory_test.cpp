@@ -43,8 +43,17 @@ TEST(Memory, WrittenBitsFollowEveryKindOfAccess) {
     const uint32_t at = random() % 5000;
     const uint32_t n = 1 + random() % 300;
     switch (random() % 7) {
-      case 0: m.Write<uint8_t>(at, 7); bytes[at] = 7; mark(at, 1, true); break;
-      case 1: m.Write<uint16_t>(at & ~1u, 0x1234); bytes[at & ~1u] = 0x34; bytes[(at & ~1u) + 1] = 0x12; mark(at & ~1u, 2, true); break;
+      case 0:
+        m.Write<uint8_t>(at, 7);
+        bytes[at] = 7;
+        mark(at, 1, true);
+        break;
+      case 1:
+        m.Write<uint16_t>(at & ~1u, 0x1234);
+        bytes[at & ~1u] = 0x34;
+        bytes[(at & ~1u) + 1] = 0x12;
+        mark(at & ~1u, 2, true);
+        break;
       case 2: {
         const uint32_t v = random();
         m.Write<uint32_t>(at & ~1u, v);
@@ -52,8 +61,15 @@ TEST(Memory, WrittenBitsFollowEveryKindOfAccess) {
         mark(at & ~1u, 4, true);
         break;
       }
-      case 3: m.Fill(at, 9, n); std::fill_n(bytes.begin() + at, n, 9); mark(at, n, true); break;
-      case 4: m.MarkUnwritten(at & ~1u, n & ~1u); mark(at & ~1u, n & ~1u, false); break;
+      case 3:
+        m.Fill(at, 9, n);
+        std::fill_n(bytes.begin() + at, n, 9);
+        mark(at, n, true);
+        break;
+      case 4:
+        m.MarkUnwritten(at & ~1u, n & ~1u);
+        mark(at & ~1u, n & ~1u, false);
+        break;
       case 5: {
         const uint32_t from = random() % 5000 & ~1u;
         const uint32_t to = at & ~1u;

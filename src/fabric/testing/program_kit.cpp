@@ -116,7 +116,8 @@ uint8_t Set(std::initializer_list<Direction> directions) {
   return bits;
 }
 
-ColorRoute& ProgramKit::Route(int x, int y, uint32_t color, std::initializer_list<Direction> rx, std::initializer_list<Direction> tx) {
+ColorRoute& ProgramKit::Route(int x, int y, uint32_t color, std::initializer_list<Direction> rx,
+                              std::initializer_list<Direction> tx) {
   Region& r = program_.pes[At(x, y)];
   if (r.router == 0) {
     program_.routers.emplace_back();
@@ -127,7 +128,8 @@ ColorRoute& ProgramKit::Route(int x, int y, uint32_t color, std::initializer_lis
   route.color = static_cast<uint8_t>(color);
   route.rx = Set(rx);
   route.tx = Set(tx);
-  const auto it = std::lower_bound(colors.begin(), colors.end(), color, [](const ColorRoute& a, uint32_t c) { return a.color < c; });
+  const auto it = std::lower_bound(colors.begin(), colors.end(), color,
+                                   [](const ColorRoute& a, uint32_t c) { return a.color < c; });
   return *colors.insert(it, route);
 }
 
@@ -156,8 +158,12 @@ Descriptor FabOut(uint8_t queue, uint8_t color, uint16_t extent) {
   return d;
 }
 
-void EmitDsd(FunctionBuilder& b, ClassKit& c, DsdOpInfo info) { b.EmitWide(Op::kDsd, b.NewReg(), c.AddDsdOp(info)); }
+void EmitDsd(FunctionBuilder& b, ClassKit& c, DsdOpInfo info) {
+  b.EmitWide(Op::kDsd, b.NewReg(), c.AddDsdOp(info));
+}
 
-void EmitUnblock(FunctionBuilder& b) { b.Emit(Op::kNative, b.NewReg(), 0, static_cast<uint16_t>(Native::k_unblock_cmd_stream)); }
+void EmitUnblock(FunctionBuilder& b) {
+  b.Emit(Op::kNative, b.NewReg(), 0, static_cast<uint16_t>(Native::k_unblock_cmd_stream));
+}
 
 }  // namespace szarena::fabric::testing

@@ -28,15 +28,21 @@ class ClassKit {
   // Exported pointer to an address, and exported function.
   uint32_t ExportPointer(const std::string& name, uint16_t target, uint8_t elem_size);
   uint32_t ExportFunction(const std::string& name, uint32_t function);
-  void Task(TaskKind kind, uint32_t id, uint32_t function, bool high = false) { get().tasks.push_back({kind, static_cast<uint8_t>(id), function, high}); }
-  void Queue(bool output, uint32_t queue, uint32_t color) { get().queues.push_back({output, static_cast<uint8_t>(queue), static_cast<uint8_t>(color), Priority::kDefault, 0xff}); }
+  void Task(TaskKind kind, uint32_t id, uint32_t function, bool high = false) {
+    get().tasks.push_back({kind, static_cast<uint8_t>(id), function, high});
+  }
+  void Queue(bool output, uint32_t queue, uint32_t color) {
+    get().queues.push_back({output, static_cast<uint8_t>(queue), static_cast<uint8_t>(color),
+                            Priority::kDefault, 0xff});
+  }
   uint32_t AddDsdOp(DsdOpInfo info) {
     get().dsd_ops.push_back(info);
     return static_cast<uint32_t>(get().dsd_ops.size() - 1);
   }
   // A function of no arguments whose code `body` writes.
   template <typename Body>
-  uint32_t Fn(const std::string& name, Body body, std::vector<ScalarType> params = {}, bool returns_value = false) {
+  uint32_t Fn(const std::string& name, Body body, std::vector<ScalarType> params = {},
+              bool returns_value = false) {
     FunctionBuilder b(get(), name, std::move(params), returns_value);
     b.At(0, ++line_);
     body(b);
@@ -56,12 +62,15 @@ class ProgramKit {
   void Place(int x, int y, const ClassKit& c) { program_.pes[At(x, y)].code_class = c.index(); }
   void PlaceAll(const ClassKit& c);
   // A colour's routes on one PE; `more` for switches and filters.
-  ColorRoute& Route(int x, int y, uint32_t color, std::initializer_list<Direction> rx, std::initializer_list<Direction> tx);
+  ColorRoute& Route(int x, int y, uint32_t color, std::initializer_list<Direction> rx,
+                    std::initializer_list<Direction> tx);
   Program& get() { return program_; }
   std::shared_ptr<const Program> Build() const { return std::make_shared<const Program>(program_); }
 
  private:
-  size_t At(int x, int y) const { return static_cast<size_t>(y) * program_.width + static_cast<size_t>(x); }
+  size_t At(int x, int y) const {
+    return static_cast<size_t>(y) * program_.width + static_cast<size_t>(x);
+  }
   Program program_;
 };
 
@@ -73,10 +82,14 @@ Descriptor FabIn(uint8_t queue, uint8_t color, uint16_t extent);
 Descriptor FabOut(uint8_t queue, uint8_t color, uint16_t extent);
 
 // Operands.
-inline Operand At(uint16_t descriptor_address) { return {OperandKind::kDescriptorConst, ScalarType::kU16, descriptor_address}; }
+inline Operand At(uint16_t descriptor_address) {
+  return {OperandKind::kDescriptorConst, ScalarType::kU16, descriptor_address};
+}
 inline Operand Scalar(Reg r, ScalarType t) { return {OperandKind::kScalar, t, r}; }
 inline Operand Pointer(Reg r, ScalarType t) { return {OperandKind::kPointer, t, r}; }
-inline Operand Dsr(DsrFile f, uint32_t i) { return {OperandKind::kDsr, ScalarType::kU16, DsrHandle(f, i)}; }
+inline Operand Dsr(DsrFile f, uint32_t i) {
+  return {OperandKind::kDsr, ScalarType::kU16, DsrHandle(f, i)};
+}
 inline Operand Fifo(uint32_t i) { return {OperandKind::kFifo, ScalarType::kU16, i}; }
 
 // `dest = op(src...)` as a statement.

@@ -56,7 +56,7 @@ struct JobCall {
   uint64_t data_offset = 0;    // the parts' words back to back
   uint64_t answer_offset = 0;  // output memory: u32 a part, the words that came back; u32 a part,
                                // up to where words were written; then the words back to back
-  uint64_t answer_words = 0;  // room there, for these
+  uint64_t answer_words = 0;   // room there, for these
 };
 
 struct Job {
@@ -88,10 +88,10 @@ struct JobAnswer {
   uint32_t changed_symbol =
       0;  // 1 + PE on which a symbol that the judge sets was changed: `message`
   uint32_t pes = 0;
-  uint32_t pes_active = 0;  // with at least a tenth of the work of the busiest
+  uint32_t pes_active = 0;       // with at least a tenth of the work of the busiest
   uint32_t changed_pointer = 0;  // 1 + PE on which an exported pointer was changed: `message`
-  uint64_t launch_cycles = 0;   // the clock of docs/contracts/cerebras.md
-  uint64_t copy_in_cycles = 0;  // host link by the cost model
+  uint64_t launch_cycles = 0;    // the clock of docs/contracts/cerebras.md
+  uint64_t copy_in_cycles = 0;   // host link by the cost model
   uint64_t copy_out_cycles = 0;
   uint64_t busy_cycles = 0;  // sums over the PEs
   uint64_t stalled_cycles = 0;

@@ -13,9 +13,21 @@
 
 namespace szarena::target::cpu {
 std::vector<std::string> CompileLine() {
-  return {"/usr/bin/g++", "-std=c++20", "-O3", "-march=native", "-ffp-contract=off", "-fopenmp", "-pthread",
-          "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-fmax-errors=20", "-fdiagnostics-color=never",
-          "-Wl,-z,defs", "-Wl,-z,now"};
+  return {"/usr/bin/g++",
+          "-std=c++20",
+          "-O3",
+          "-march=native",
+          "-ffp-contract=off",
+          "-fopenmp",
+          "-pthread",
+          "-fPIC",
+          "-shared",
+          "-fvisibility=hidden",
+          "-Wall",
+          "-fmax-errors=20",
+          "-fdiagnostics-color=never",
+          "-Wl,-z,defs",
+          "-Wl,-z,now"};
 }
 
 namespace {
@@ -26,7 +38,8 @@ Result<BuildResult> BuildWith(const sandbox::Sandbox& sandbox, const Candidate& 
   CompileSpec spec;
   spec.argv = std::move(argv);
   if (!os::FindProgram(spec.argv[0])) {
-    return Fail(ErrorCode::kUnavailable, "no compiler: '" + spec.argv[0] + "' was not found; install package 'g++'");
+    return Fail(ErrorCode::kUnavailable,
+                "no compiler: '" + spec.argv[0] + "' was not found; install package 'g++'");
   }
   const std::vector<std::string> plain_c = SourcesOf(candidate, {".c"});
   const std::vector<std::string> sources = SourcesOf(candidate, {".cc", ".cpp", ".cxx"});
@@ -78,7 +91,8 @@ Result<std::vector<CodePlace>> FindCode(const sandbox::Sandbox& sandbox, const s
   command.output_limit = 16 << 20;
   SZARENA_TRY(const os::ProcessResult result, sandbox.Run(command, std::chrono::seconds(60)));
   if (!result.status.ok()) {
-    return Fail(ErrorCode::kUnavailable, "program 'addr2line' does not run (package 'binutils'): " + result.err);
+    return Fail(ErrorCode::kUnavailable,
+                "program 'addr2line' does not run (package 'binutils'): " + result.err);
   }
   std::vector<CodePlace> places;
   std::istringstream lines(result.out);

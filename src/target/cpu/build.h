@@ -21,7 +21,8 @@ Result<BuildResult> BuildWithLines(const sandbox::Sandbox& sandbox, const Candid
 struct CodePlace {
   std::string function;   // the one that is called, whatever was inlined into it
   std::string innermost;  // the function whose line it is
-  std::string location;   // "candidate.cpp:88"; of a header outside the candidate its name alone; "" unknown
+  std::string
+      location;  // "candidate.cpp:88"; of a header outside the candidate its name alone; "" unknown
 };
 // One for each offset, found by addr2line in the sandbox.
 Result<std::vector<CodePlace>> FindCode(const sandbox::Sandbox& sandbox, const std::string& library,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Build and worker together: what the driver's process may do, and what the judge's side sees of it.
+// Build and worker together: what the driver's process may do, and what the judge's side sees of
+// it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,9 +22,11 @@ using testing::HasSubstr;
 std::string CopyCandidate(const std::string& body, const std::string& extra = "") {
   return "#include \"szarena_candidate.h\"\n#include <cstring>\n" + extra +
          "uint64_t szarena_workspace_bytes(const szarena_problem*) { return 64; }\n"
-         "int szarena_run(const szarena_problem* p, const void* in, void* out, uint64_t capacity, void*, uint64_t,\n"
+         "int szarena_run(const szarena_problem* p, const void* in, void* out, uint64_t capacity, "
+         "void*, uint64_t,\n"
          "                szarena_payload* payload) {\n"
-         "  (void)p; (void)capacity; auto* bytes = static_cast<unsigned char*>(out); (void)bytes;\n" +
+         "  (void)p; (void)capacity; auto* bytes = static_cast<unsigned char*>(out); "
+         "(void)bytes;\n" +
          body + "  *payload = {0, p->n * 4};\n  return SZARENA_OK;\n}\n";
 }
 
@@ -67,7 +70,8 @@ class CpuTarget : public testing::Test {
     problem.n = kBytes / 4;
     const SlotSizes slot{kBytes, kBytes};
     auto prepared = worker.Prepare(problem, {&slot, 1}, false, milliseconds(5000));
-    EXPECT_TRUE(prepared && prepared->ok) << (prepared ? prepared->message : prepared.error().ToString());
+    EXPECT_TRUE(prepared && prepared->ok)
+        << (prepared ? prepared->message : prepared.error().ToString());
     std::memset(worker.input(0).data(), 7, kBytes);
     std::memset(worker.output(0).data(), 9, kBytes);
     auto outcome = worker.Call(CallKind::kForward, timeout);
@@ -135,14 +139,16 @@ TEST_F(CpuTarget, AnUnreachableTemporaryFolderIsNoVerdict) {
 }
 
 TEST_F(CpuTarget, InputsCannotBeWritten) {
-  Worker worker = StartWorker(CopyCandidate("*const_cast<volatile char*>(static_cast<const char*>(in) + 5) = 1;\n"));
+  Worker worker = StartWorker(
+      CopyCandidate("*const_cast<volatile char*>(static_cast<const char*>(in) + 5) = 1;\n"));
   const Outcome outcome = RunOnce(worker);
   EXPECT_EQ(outcome.ending, Ending::kCrashed);
   EXPECT_THAT(outcome.message, HasSubstr("at byte 5 of the input"));
 }
 
 TEST_F(CpuTarget, ReadingPastTheInputCrashes) {
-  Worker worker = StartWorker(CopyCandidate("bytes[0] = static_cast<const volatile unsigned char*>(in)[p->n * 4];\n"));
+  Worker worker = StartWorker(
+      CopyCandidate("bytes[0] = static_cast<const volatile unsigned char*>(in)[p->n * 4];\n"));
   const Outcome outcome = RunOnce(worker);
   EXPECT_EQ(outcome.ending, Ending::kCrashed);
   EXPECT_THAT(outcome.message, HasSubstr("0 bytes past the end of the input"));
@@ -170,15 +176,17 @@ TEST_F(CpuTarget, NoChildrenNoPrograms) {
       "bytes[0] = fork() < 0; bytes[1] = vfork() < 0; bytes[2] = system(\"true\") != 0;\n",
       "#include <unistd.h>\n#include <cstdlib>\n"));
   EXPECT_TRUE(RunOnce(worker).ok);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(static_cast<int>(worker.output(0)[static_cast<size_t>(i)]), 1) << i;
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(static_cast<int>(worker.output(0)[static_cast<size_t>(i)]), 1) << i;
 }
 
 // The clock is outside: nothing runs before it starts or after it stops.
 TEST_F(CpuTarget, AnsweringEarlyGainsNothing) {
-  Worker worker = StartWorker(CopyCandidate(
-      "static char one = 1; write(3, &one, 1);\n"
-      "timespec t{5, 0}; clock_nanosleep(CLOCK_MONOTONIC, 0, &t, nullptr); std::memcpy(out, in, p->n * 4);\n",
-      "#include <unistd.h>\n#include <ctime>\n"));
+  Worker worker =
+      StartWorker(CopyCandidate("static char one = 1; write(3, &one, 1);\n"
+                                "timespec t{5, 0}; clock_nanosleep(CLOCK_MONOTONIC, 0, &t, "
+                                "nullptr); std::memcpy(out, in, p->n * 4);\n",
+                                "#include <unistd.h>\n#include <ctime>\n"));
   const Outcome outcome = RunOnce(worker, milliseconds(4000));
   EXPECT_FALSE(outcome.ok);  // stopped before the call returned, nothing was written
   EXPECT_EQ(static_cast<int>(worker.output(0)[0]), 9);
@@ -186,18 +194,22 @@ TEST_F(CpuTarget, AnsweringEarlyGainsNothing) {
 
 TEST_F(CpuTarget, WorkLeftRunningShows) {
   Worker worker = StartWorker(CopyCandidate(
-      "static std::thread* t = new std::thread([] { for (;;) asm volatile(\"\"); }); (void)t;\n", "#include <thread>\n"));
+      "static std::thread* t = new std::thread([] { for (;;) asm volatile(\"\"); }); (void)t;\n",
+      "#include <thread>\n"));
   EXPECT_TRUE(RunOnce(worker).ok);
   EXPECT_EQ(worker.ThreadCount(), 2);
   EXPECT_GT(*worker.IdleSeconds(milliseconds(50)), 0.02);
 }
 
 TEST_F(CpuTarget, StoppingMeansThatNoThreadRuns) {
-  Worker worker = StartWorker(CopyCandidate(
-      "for (int i = 0; i < 4; ++i) new std::thread([bytes] { for (;;) ++*(volatile unsigned long long*)(bytes + 8); });\n",
-      "#include <thread>\n"));
+  Worker worker =
+      StartWorker(CopyCandidate("for (int i = 0; i < 4; ++i) new std::thread([bytes] { for (;;) "
+                                "++*(volatile unsigned long long*)(bytes + 8); });\n",
+                                "#include <thread>\n"));
   EXPECT_TRUE(RunOnce(worker).ok);
-  const auto load = [&] { return *reinterpret_cast<volatile uint64_t*>(worker.output(0).data() + 8); };
+  const auto load = [&] {
+    return *reinterpret_cast<volatile uint64_t*>(worker.output(0).data() + 8);
+  };
   const uint64_t first = load();
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(load(), first);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver of a CPU candidate: loads its library inside the sandbox and makes the calls that the judge asks for. From the
-// moment the library is loaded nothing here is trusted; the judge relies on what it sees from outside (docs/judge.md).
+// Driver of a CPU candidate: loads its library inside the sandbox and makes the calls that the
+// judge asks for. From the moment the library is loaded nothing here is trusted; the judge relies
+// on what it sees from outside (docs/judge.md).
 #include <link.h>
 #include <sys/time.h>
 #include <ucontext.h>
@@ -12,9 +13,10 @@ namespace szarena::target::driver {
 namespace {
 
 using WorkspaceFunction = uint64_t (*)(const szarena_problem*);
-using ForwardFunction = int (*)(const szarena_problem*, const void*, void*, uint64_t, void*, uint64_t,
-                                szarena_payload*);
-using BackwardFunction = int (*)(const szarena_problem*, const void*, uint64_t, void*, void*, uint64_t);
+using ForwardFunction = int (*)(const szarena_problem*, const void*, void*, uint64_t, void*,
+                                uint64_t, szarena_payload*);
+using BackwardFunction = int (*)(const szarena_problem*, const void*, uint64_t, void*, void*,
+                                 uint64_t);
 
 WorkspaceFunction workspace_function = nullptr;
 ForwardFunction forward_function = nullptr;
@@ -36,8 +38,8 @@ void OnSample(int, siginfo_t*, void* context) {
   if (at < kMaxSamples) samples->addresses[at] = address;
 }
 
-// Where the judge gave a page for them, samples are taken from now on: of processor time, so that nothing ticks while the
-// process is stopped.
+// Where the judge gave a page for them, samples are taken from now on: of processor time, so that
+// nothing ticks while the process is stopped.
 void SampleFromNowOn() {
   struct stat info;
   if (fstat(kSamplesFd, &info) < 0 || info.st_size < static_cast<off_t>(sizeof(SamplePage))) return;
@@ -49,8 +51,10 @@ void SampleFromNowOn() {
         if (strcmp(object->dlpi_name, kLibraryPath) != 0) return 0;
         samples->library_begin = object->dlpi_addr;
         for (int i = 0; i < object->dlpi_phnum; ++i) {
-          const uint64_t end = object->dlpi_addr + object->dlpi_phdr[i].p_vaddr + object->dlpi_phdr[i].p_memsz;
-          if (object->dlpi_phdr[i].p_type == PT_LOAD && end > samples->library_end) samples->library_end = end;
+          const uint64_t end =
+              object->dlpi_addr + object->dlpi_phdr[i].p_vaddr + object->dlpi_phdr[i].p_memsz;
+          if (object->dlpi_phdr[i].p_type == PT_LOAD && end > samples->library_end)
+            samples->library_end = end;
         }
         return 1;
       },
@@ -69,7 +73,8 @@ bool Load() {
   SampleFromNowOn();
   const bool compressor = control->compressor != 0;
   if (!Symbol(library, "szarena_workspace_bytes", workspace_function)) return false;
-  if (!Symbol(library, compressor ? "szarena_compress" : "szarena_run", forward_function)) return false;
+  if (!Symbol(library, compressor ? "szarena_compress" : "szarena_run", forward_function))
+    return false;
   if (control->need_backward == 0) return true;
   return Symbol(library, compressor ? "szarena_decompress" : "szarena_inverse", backward_function);
 }
@@ -85,8 +90,9 @@ bool Prepare() {
   workspace_size = (wanted + Page() - 1) / Page() * Page() + Page();
   void* got = mmap(nullptr, workspace_size, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-  if (got == MAP_FAILED) return Refuse("cannot allocate a workspace of %llu bytes",
-                                       static_cast<unsigned long long>(wanted));
+  if (got == MAP_FAILED)
+    return Refuse("cannot allocate a workspace of %llu bytes",
+                  static_cast<unsigned long long>(wanted));
   workspace = static_cast<char*>(got);
   memset(workspace, 0xa5, workspace_size);  // arbitrary contents, as the contract says
   return true;

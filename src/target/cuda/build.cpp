@@ -120,8 +120,8 @@ std::vector<KernelUsage> ReadUsage(const std::string& log) {
 }
 
 const Backend& CudaBackend() {
-  static constexpr Backend kBackend{"cuda", "szarena_cuda_", Build, DriverProgram, FindDevice,
-                                    RunSanitizers};
+  static constexpr Backend kBackend{"cuda",        "szarena_cuda_", Build,
+                                    DriverProgram, FindDevice,      RunSanitizers};
   return kBackend;
 }
 

@@ -113,7 +113,8 @@ TEST_F(CudaTarget, UsageIsReadFromTheCompilersLog) {
       "ptxas info    : Compiling entry function 'Encode(float const*, int)' for 'sm_90'\n"
       "ptxas info    : Function properties for _Z1kPfi\n"
       "    48 bytes stack frame, 8 bytes spill stores, 16 bytes spill loads\n"
-      "ptxas info    : Used 40 registers, used 1 barriers, 48 bytes cumulative stack size, 1024 bytes smem\n"
+      "ptxas info    : Used 40 registers, used 1 barriers, 48 bytes cumulative stack size, 1024 "
+      "bytes smem\n"
       "ptxas info    : Compiling entry function 'Scan()' for 'sm_90'\n"
       "ptxas info    : Used 8 registers, used 0 barriers\n");
   ASSERT_EQ(kernels.size(), 2U);
@@ -129,9 +130,9 @@ TEST_F(CudaTarget, UsageIsReadFromTheCompilersLog) {
 TEST_F(CudaTarget, TheCompilerTellsWhatKernelsUse) {
   if (!FindNvcc()) GTEST_SKIP() << "no nvcc here";
   Candidate candidate;
-  candidate.files.push_back(
-      {"a.cu",
-       "__global__ void Twice(float* a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] *= 2; }\n"});
+  candidate.files.push_back({"a.cu",
+                             "__global__ void Twice(float* a, int n) { int i = blockIdx.x * "
+                             "blockDim.x + threadIdx.x; if (i < n) a[i] *= 2; }\n"});
   const auto built = BuildWithUsage(*sandbox_, candidate);
   ASSERT_TRUE(built) << built.error().ToString();
   ASSERT_TRUE(built->ok) << built->log;
@@ -361,9 +362,9 @@ TEST_F(Sanitizer, WithoutTheProgramNothingIsSaid) {
 
 TEST_F(Sanitizer, TheFailedCallIsNamed) {
   StandIn("echo '========= ERROR SUMMARY: 0 errors'; exit $status\n");
-  const auto reports = Run(
-      "  static int calls = 0;\n"
-      "  if (++calls == 2) return p->n == 1000 && in != out ? 3 : 1;\n");
+  const auto reports =
+      Run("  static int calls = 0;\n"
+          "  if (++calls == 2) return p->n == 1000 && in != out ? 3 : 1;\n");
   for (const ToolReport& report : reports) {
     EXPECT_EQ(report.status, ToolReport::Status::kNotRun);
     EXPECT_THAT(report.detail, HasSubstr("call 1: the call returned 3"));

@@ -2,8 +2,8 @@
 // Returns at once; a thread does the work: too late, or into memory that is gone.
 // FAILS: output-produced finished
 // FLAG: any
-#include <thread>
 #include <time.h>
+#include <thread>
 #include "honest.h"
 HONEST_WORKSPACE
 HONEST_COMPRESS

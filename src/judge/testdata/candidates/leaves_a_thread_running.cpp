@@ -7,7 +7,9 @@
 HONEST_WORKSPACE
 COMPRESS {
   static const bool started = [] {
-    std::thread([] { for (;;) asm volatile(""); }).detach();
+    std::thread([] {
+      for (;;) asm volatile("");
+    }).detach();
     return true;
   }();
   (void)started;

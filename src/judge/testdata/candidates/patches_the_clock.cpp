@@ -9,8 +9,14 @@
 #include "honest.h"
 static timespec frozen = {1000, 0};
 extern "C" {
-SZARENA_EXPORT int clock_gettime(clockid_t, timespec* t) { *t = frozen; return 0; }
-SZARENA_EXPORT int gettimeofday(timeval* t, void*) { *t = {1000, 0}; return 0; }
+SZARENA_EXPORT int clock_gettime(clockid_t, timespec* t) {
+  *t = frozen;
+  return 0;
+}
+SZARENA_EXPORT int gettimeofday(timeval* t, void*) {
+  *t = {1000, 0};
+  return 0;
+}
 SZARENA_EXPORT time_t time(time_t*) { return 1000; }
 }
 HONEST_WORKSPACE

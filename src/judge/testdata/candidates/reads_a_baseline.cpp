@@ -18,8 +18,10 @@ static bool Search(const std::string& folder, int depth) {
     const std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
     const std::string path = folder + "/" + name;
-    if (name.find("szarena") != std::string::npos || name.find("szp") != std::string::npos) found = true;
-    if (entry->d_type == DT_DIR && name != "proc" && name != "usr" && name != "sys") found |= Search(path, depth + 1);
+    if (name.find("szarena") != std::string::npos || name.find("szp") != std::string::npos)
+      found = true;
+    if (entry->d_type == DT_DIR && name != "proc" && name != "usr" && name != "sys")
+      found |= Search(path, depth + 1);
   }
   closedir(dir);
   return found;
@@ -27,7 +29,8 @@ static bool Search(const std::string& folder, int depth) {
 HONEST_WORKSPACE
 COMPRESS {
   bool found = Search("", 0) || Search("/proc/1/root", 0) || Search("/proc/1/cwd", 0);
-  for (const char* name : {"libszarena.so", "libszarena_codec.so", "../baseline.so", "/run/baseline.so"}) {
+  for (const char* name :
+       {"libszarena.so", "libszarena_codec.so", "../baseline.so", "/run/baseline.so"}) {
     found |= dlopen(name, RTLD_NOW) != nullptr;
   }
   // Descriptors that were not meant for us.

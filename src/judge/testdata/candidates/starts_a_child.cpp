@@ -8,7 +8,8 @@ HONEST_WORKSPACE
 COMPRESS {
   const pid_t child = fork();
   if (child < 0) return SZARENA_FAILED;
-  if (child == 0) for (;;) asm volatile("");
+  if (child == 0)
+    for (;;) asm volatile("");
   return COMPRESS_HONESTLY;
 }
 HONEST_DECOMPRESS

@@ -7,7 +7,8 @@
 #include <cstdlib>
 #include <string>
 #include "honest.h"
-static const char* kPlaces[] = {"/tmp/stash", "/dev/shm/stash", "/var/tmp/stash", "/run/stash", "/stash", "stash"};
+static const char* kPlaces[] = {"/tmp/stash", "/dev/shm/stash", "/var/tmp/stash",
+                                "/run/stash", "/stash",         "stash"};
 HONEST_WORKSPACE
 COMPRESS {
   for (const char* place : kPlaces) {
@@ -23,7 +24,8 @@ DECOMPRESS {
   std::memset(out, 0, FieldBytes(p));
   for (const char* place : kPlaces) {
     if (FILE* file = std::fopen(place, "rb")) {
-      if (std::fread(out, 1, FieldBytes(p), file) != FieldBytes(p)) std::memset(out, 0, FieldBytes(p));
+      if (std::fread(out, 1, FieldBytes(p), file) != FieldBytes(p))
+        std::memset(out, 0, FieldBytes(p));
       std::fclose(file);
     }
   }
