@@ -176,7 +176,7 @@ struct HandlerBinding {  // teardown (id is a colour) and empty-queue (id is a q
 struct ControlTable {
   uint8_t instructions = 0;
   uint8_t stride = 0;
-};                      // @set_control_task_table; 0 = none: ids share the task table
+};  // @set_control_task_table; 0 = none: ids share the task table
 struct RotatingTasks {  // @bind_rotating_tasks
   uint8_t data_id = 0;
   uint32_t alternate = 0;  // function

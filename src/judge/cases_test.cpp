@@ -57,13 +57,16 @@ bool ConstantByRounding(const TaskSpec& task, const Case& item) {
   const T e = codec::RoundBoundDown<T>(item.problem.abs_bound);
   for (uint64_t begin = 0; begin < item.problem.n; begin += task.block_size) {
     std::vector<T> block;
-    for (uint64_t i = begin; i < std::min(item.problem.n, begin + task.block_size); ++i) block.push_back(LoadLe<T>(item.input.data() + i * sizeof(T)));
+    for (uint64_t i = begin; i < std::min(item.problem.n, begin + task.block_size); ++i)
+      block.push_back(LoadLe<T>(item.input.data() + i * sizeof(T)));
     const auto [low, high] = std::minmax_element(block.begin(), block.end());
     const T radius = (*high - *low) / 2;
     const T median = (*low + radius) + T(0);
     if (!(radius <= e)) continue;
-    const bool rounded = std::all_of(block.begin(), block.end(), [&](T x) { return std::abs(x - median) <= e; });
-    const bool exact = std::all_of(block.begin(), block.end(), [&](T x) { return codec::WithinBound(x, median, e); });
+    const bool rounded =
+        std::all_of(block.begin(), block.end(), [&](T x) { return std::abs(x - median) <= e; });
+    const bool exact = std::all_of(block.begin(), block.end(),
+                                   [&](T x) { return codec::WithinBound(x, median, e); });
     if (rounded && !exact) return true;
   }
   return false;
@@ -77,9 +80,13 @@ TEST(HiddenCases, TiesAreDecidedByWhatTheDifferenceLost) {
       for (const Case& item : Hidden(task, seed)) {
         if (item.name != "hidden: values beside the bound") continue;
         const bool single = item.problem.dtype == SZARENA_F32;
-        const bool quantized = single ? QuantizedByRounding<float>(item) : QuantizedByRounding<double>(item);
-        const bool constant = task.kind == TaskKind::kSzx && (single ? ConstantByRounding<float>(task, item) : ConstantByRounding<double>(task, item));
-        if (task.kind == TaskKind::kSzx ? constant : quantized) found.insert({item.problem.dtype, item.problem.mode});
+        const bool quantized =
+            single ? QuantizedByRounding<float>(item) : QuantizedByRounding<double>(item);
+        const bool constant =
+            task.kind == TaskKind::kSzx && (single ? ConstantByRounding<float>(task, item)
+                                                   : ConstantByRounding<double>(task, item));
+        if (task.kind == TaskKind::kSzx ? constant : quantized)
+          found.insert({item.problem.dtype, item.problem.mode});
       }
       EXPECT_EQ(found.size(), task.dtypes.size() * task.modes.size()) << name << ", seed " << seed;
     }
@@ -98,7 +105,9 @@ TEST(HiddenCases, IntegersOfEveryWidth) {
           EXPECT_GE(item.problem.n, 5001u);
           if (task.kind == TaskKind::kBitpack) {
             const auto rates = std::span(*payload).first((item.problem.n + 31) / 32);
-            for (int rate = 1; rate <= 31; ++rate) EXPECT_NE(std::count(rates.begin(), rates.end(), std::byte(rate)), 0) << rate << ", seed " << seed;
+            for (int rate = 1; rate <= 31; ++rate)
+              EXPECT_NE(std::count(rates.begin(), rates.end(), std::byte(rate)), 0)
+                  << rate << ", seed " << seed;
           }
           if (task.kind == TaskKind::kScan) {
             // Of any 64 elements on: what a part of the machine holds.
@@ -108,7 +117,8 @@ TEST(HiddenCases, IntegersOfEveryWidth) {
           wide = true;
         }
         if (task.kind != TaskKind::kHistogram) continue;
-        for (uint32_t bin = 0; bin < task.bins; ++bin) one_bin |= LoadLe<uint32_t>(payload->data() + bin * 4) > 65535;
+        for (uint32_t bin = 0; bin < task.bins; ++bin)
+          one_bin |= LoadLe<uint32_t>(payload->data() + bin * 4) > 65535;
       }
       EXPECT_TRUE(wide) << name;
       EXPECT_EQ(one_bin, task.kind == TaskKind::kHistogram) << name;
@@ -128,7 +138,8 @@ TEST(ForeignPayload, OurDecoderReadsItAndItHasWhatOursNeverWrites) {
         if (item.problem.n < 8000) continue;
         if (task.kind == TaskKind::kSzp) {
           const auto rates = std::span(payload).first(item.problem.n / 32);
-          for (int rate = 25; rate <= 31; ++rate) EXPECT_NE(std::count(rates.begin(), rates.end(), std::byte(rate)), 0) << rate;
+          for (int rate = 25; rate <= 31; ++rate)
+            EXPECT_NE(std::count(rates.begin(), rates.end(), std::byte(rate)), 0) << rate;
         }
       }
     }

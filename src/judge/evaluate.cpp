@@ -37,7 +37,9 @@ constexpr size_t kEvidenceBytes = 2000;
 constexpr uint64_t kForeignBlocks = 8;
 constexpr const char* kForeignName = "hidden: any valid payload";
 
-double Since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double Since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 int AvailableProcessors() {
   cpu_set_t set;
@@ -57,8 +59,8 @@ std::string DescribeMachine() {
   }
   utsname name;
   const bool known = uname(&name) == 0;
-  return fmt::format("{}, {} processors, {} {}", processor, AvailableProcessors(), known ? name.sysname : "?",
-                     known ? name.release : "?");
+  return fmt::format("{}, {} processors, {} {}", processor, AvailableProcessors(),
+                     known ? name.sysname : "?", known ? name.release : "?");
 }
 
 // Where two payloads of a primitive differ, for a case that is shown.
@@ -69,23 +71,30 @@ std::string DescribeDifference(const Case& item, const Bytes& got, const Bytes& 
     for (uint32_t i = 0; own && wanted && i < item.split.parts; ++i) {
       const ByteView a = (*own)[i];
       const ByteView b = (*wanted)[i];
-      if (a.size() != b.size()) return fmt::format("first on {}: {} words, {} are right", PartName(item.split, i), a.size() / 4, b.size() / 4);
-      const auto at = static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin()) / 4;
+      if (a.size() != b.size())
+        return fmt::format("first on {}: {} words, {} are right", PartName(item.split, i),
+                           a.size() / 4, b.size() / 4);
+      const auto at =
+          static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin()) / 4;
       if (at * 4 == a.size()) continue;
-      return fmt::format("first on {}: word {} is 0x{:08x} instead of 0x{:08x}", PartName(item.split, i), at, LoadLe<uint32_t>(a.data() + at * 4),
+      return fmt::format("first on {}: word {} is 0x{:08x} instead of 0x{:08x}",
+                         PartName(item.split, i), at, LoadLe<uint32_t>(a.data() + at * 4),
                          LoadLe<uint32_t>(b.data() + at * 4));
     }
   }
-  if (got.size() != right.size()) return fmt::format("it has {} bytes, {} are right", got.size(), right.size());
+  if (got.size() != right.size())
+    return fmt::format("it has {} bytes, {} are right", got.size(), right.size());
   const auto at = std::mismatch(got.begin(), got.end(), right.begin()).first - got.begin();
-  return fmt::format("first at byte {}: {} instead of {}", at, static_cast<int>(got[static_cast<size_t>(at)]),
+  return fmt::format("first at byte {}: {} instead of {}", at,
+                     static_cast<int>(got[static_cast<size_t>(at)]),
                      static_cast<int>(right[static_cast<size_t>(at)]));
 }
 
 // Of a hidden case, where no element is shown.
 std::string WorstOf(const FieldError& error) {
-  return error.max_error_over_bound >= 1 ? fmt::format("worst error {:.6g} bounds", error.max_error_over_bound)
-                                        : "where values are not finite, and must come back bit for bit";
+  return error.max_error_over_bound >= 1
+             ? fmt::format("worst error {:.6g} bounds", error.max_error_over_bound)
+             : "where values are not finite, and must come back bit for bit";
 }
 
 // One evaluation in progress.
@@ -98,8 +107,8 @@ class Ladder {
  private:
   struct CaseState {
     const Case* item = nullptr;
-    std::optional<Bytes> own;        // the candidate's payload
-    std::optional<Bytes> other;      // and that of the second call on the same data, where it differs
+    std::optional<Bytes> own;    // the candidate's payload
+    std::optional<Bytes> other;  // and that of the second call on the same data, where it differs
     std::optional<Bytes> reference;  // ours
     std::optional<Bytes> foreign;    // another right encoder's, of other values; few cases have one
     bool own_decoded = false;
@@ -132,7 +141,8 @@ class Ladder {
   Result<void> RunForward();
   Result<void> RunOwnBackward();
   Result<void> RunCross();
-  Result<void> DecodeOthers(std::vector<Call>& calls, const std::vector<CaseState*>& owners, const std::string& whose);
+  Result<void> DecodeOthers(std::vector<Call>& calls, const std::vector<CaseState*>& owners,
+                            const std::string& whose);
   void MakeForeign(uint64_t seed);
   Result<void> RunTools();
   void CheckRestored(CaseState& state, const Bytes& got);
@@ -200,11 +210,16 @@ void Ladder::Settle(Stage until) {
 }
 
 Result<std::unique_ptr<Platform>> Ladder::MakePlatform() {
-  if (options_.target == "cerebras") return MakeCerebrasPlatform(options_, *sandbox_, candidate_, verdict_.threads);
-  for (const target::Backend* backend : {&target::cpu::CpuBackend(), &target::cuda::CudaBackend()}) {
-    if (backend->name == options_.target) return MakeLibraryPlatform(options_, *backend, *sandbox_, verdict_.threads);
+  if (options_.target == "cerebras")
+    return MakeCerebrasPlatform(options_, *sandbox_, candidate_, verdict_.threads);
+  for (const target::Backend* backend :
+       {&target::cpu::CpuBackend(), &target::cuda::CudaBackend()}) {
+    if (backend->name == options_.target)
+      return MakeLibraryPlatform(options_, *backend, *sandbox_, verdict_.threads);
   }
-  return Fail(ErrorCode::kUnavailable, "target '" + options_.target + "' cannot be judged by this build; 'cpu', 'cuda' and 'cerebras' can");
+  return Fail(ErrorCode::kUnavailable,
+              "target '" + options_.target +
+                  "' cannot be judged by this build; 'cpu', 'cuda' and 'cerebras' can");
 }
 
 Result<bool> Ladder::Receive() {
@@ -252,9 +267,11 @@ void Ladder::Absorb(const RunReport& report) {
 Result<void> Ladder::RunForward() {
   std::vector<Call> calls;
   for (const CaseState& state : states_) {
-    calls.push_back({state.item->name, state.item->hidden, state.item->problem, state.item->split, state.item->input, std::nullopt});
+    calls.push_back({state.item->name, state.item->hidden, state.item->problem, state.item->split,
+                     state.item->input, std::nullopt});
   }
-  SZARENA_TRY(const RunReport report, platform_->Run(CallKind::kForward, calls, options_.call_timeout));
+  SZARENA_TRY(const RunReport report,
+              platform_->Run(CallKind::kForward, calls, options_.call_timeout));
   Absorb(report);
   for (size_t i = 0; i < calls.size(); ++i) {
     states_[i].own = std::move(calls[i].got);
@@ -263,16 +280,19 @@ Result<void> Ladder::RunForward() {
   return {};
 }
 
-// The candidate's decoder on the candidate's bytes: another process, nothing shared but the payload.
+// The candidate's decoder on the candidate's bytes: another process, nothing shared but the
+// payload.
 Result<void> Ladder::RunOwnBackward() {
   std::vector<Call> calls;
   std::vector<CaseState*> owners;
   for (CaseState& state : states_) {
     if (!state.own) continue;
-    calls.push_back({state.item->name, state.item->hidden, state.item->problem, state.item->split, *state.own, std::nullopt});
+    calls.push_back({state.item->name, state.item->hidden, state.item->problem, state.item->split,
+                     *state.own, std::nullopt});
     owners.push_back(&state);
   }
-  SZARENA_TRY(const RunReport report, platform_->Run(CallKind::kBackward, calls, options_.call_timeout));
+  SZARENA_TRY(const RunReport report,
+              platform_->Run(CallKind::kBackward, calls, options_.call_timeout));
   Absorb(report);
   for (size_t i = 0; i < calls.size(); ++i) {
     for (const std::optional<Bytes>* got : {&calls[i].got, &calls[i].other}) {
@@ -289,23 +309,28 @@ void Ladder::CheckRestored(CaseState& state, const Bytes& got) {
     if (got == item.input) return;
     const auto at = std::mismatch(got.begin(), got.end(), item.input.begin()).first - got.begin();
     Find(Stage::kBoundHeld,
-         (item.hidden ? std::string("inverse does not give the input back")
-                      : fmt::format("inverse does not give the input back, first at element {}{}", at / 4,
-                                    PlaceOf(item.problem, item.split, static_cast<uint64_t>(at) / 4))) +
+         (item.hidden
+              ? std::string("inverse does not give the input back")
+              : fmt::format("inverse does not give the input back, first at element {}{}", at / 4,
+                            PlaceOf(item.problem, item.split, static_cast<uint64_t>(at) / 4))) +
              " (" + item.name + ")");
     return;
   }
-  const FieldError error = CompareFields(item.problem.dtype, item.input, got, item.problem.abs_bound);
-  state.result.max_error_over_bound = std::max(error.max_error_over_bound, state.result.max_error_over_bound.value_or(0));
+  const FieldError error =
+      CompareFields(item.problem.dtype, item.input, got, item.problem.abs_bound);
+  state.result.max_error_over_bound =
+      std::max(error.max_error_over_bound, state.result.max_error_over_bound.value_or(0));
   if (std::isfinite(error.psnr)) state.result.psnr = error.psnr;
   if (std::isfinite(error.nrmse)) state.result.nrmse = error.nrmse;
   if (error.violations > 0) {
     const std::string detail =
-        item.hidden ? fmt::format("{} of the elements break the bound, {}", error.violations == 1 ? "one" : "some", WorstOf(error))
-                    : fmt::format("{} of {} elements break the bound; {}", error.violations, item.problem.n,
-                                  DescribeElement(item.problem.dtype, item.input, got, error.first_violation,
-                                                  item.problem.abs_bound) +
-                                      PlaceOf(item.problem, item.split, error.first_violation));
+        item.hidden
+            ? fmt::format("{} of the elements break the bound, {}",
+                          error.violations == 1 ? "one" : "some", WorstOf(error))
+            : fmt::format("{} of {} elements break the bound; {}", error.violations, item.problem.n,
+                          DescribeElement(item.problem.dtype, item.input, got,
+                                          error.first_violation, item.problem.abs_bound) +
+                              PlaceOf(item.problem, item.split, error.first_violation));
     Find(Stage::kBoundHeld, detail + " (" + item.name + ")");
   }
 }
@@ -317,7 +342,8 @@ void Ladder::CheckPayload(const CaseState& state, const Bytes& own) {
   if (!task_.compressor) {
     if (own != *state.reference) {
       Find(Stage::kDecodable, (item.hidden ? std::string("the result differs from the definition")
-                                           : "the result differs from the definition, " + DescribeDifference(item, own, *state.reference)) +
+                                           : "the result differs from the definition, " +
+                                                 DescribeDifference(item, own, *state.reference)) +
                                   where);
     }
   }
@@ -327,22 +353,25 @@ void Ladder::CheckPayload(const CaseState& state, const Bytes& own) {
     if (!status) {
       Find(Stage::kDecodable, "our decoder refuses the payload: " + status.error().message + where);
     } else {
-      const FieldError error = CompareFields(item.problem.dtype, item.input, decoded, item.problem.abs_bound);
+      const FieldError error =
+          CompareFields(item.problem.dtype, item.input, decoded, item.problem.abs_bound);
       if (error.violations > 0) {
         Find(Stage::kDecodable,
-             (item.hidden ? "decoded by our decoder, the payload breaks the bound, " + WorstOf(error)
-                          : fmt::format("decoded by our decoder, {} of {} elements break the bound; {}", error.violations,
-                                        item.problem.n,
-                                        DescribeElement(item.problem.dtype, item.input, decoded, error.first_violation,
-                                                        item.problem.abs_bound) +
-                                            PlaceOf(item.problem, item.split, error.first_violation))) +
+             (item.hidden
+                  ? "decoded by our decoder, the payload breaks the bound, " + WorstOf(error)
+                  : fmt::format("decoded by our decoder, {} of {} elements break the bound; {}",
+                                error.violations, item.problem.n,
+                                DescribeElement(item.problem.dtype, item.input, decoded,
+                                                error.first_violation, item.problem.abs_bound) +
+                                    PlaceOf(item.problem, item.split, error.first_violation))) +
                  where);
       }
     }
   }
 }
 
-// Our decoder on the candidate's bytes, the candidate's on ours; primitives: exactness against our scalar code.
+// Our decoder on the candidate's bytes, the candidate's on ours; primitives: exactness against our
+// scalar code.
 Result<void> Ladder::RunCross() {
   std::vector<Call> calls;
   std::vector<CaseState*> owners;
@@ -352,7 +381,8 @@ Result<void> Ladder::RunCross() {
       if (*own) CheckPayload(state, **own);
     }
     if (task_.has_backward) {
-      calls.push_back({item.name, item.hidden, item.problem, item.split, *state.reference, std::nullopt});
+      calls.push_back(
+          {item.name, item.hidden, item.problem, item.split, *state.reference, std::nullopt});
       owners.push_back(&state);
     }
   }
@@ -371,7 +401,8 @@ Result<void> Ladder::RunCross() {
 }
 
 // The candidate's decoder on payloads that are not its own: bit for bit what our decoder gives.
-Result<void> Ladder::DecodeOthers(std::vector<Call>& calls, const std::vector<CaseState*>& owners, const std::string& whose) {
+Result<void> Ladder::DecodeOthers(std::vector<Call>& calls, const std::vector<CaseState*>& owners,
+                                  const std::string& whose) {
   SZARENA_TRY(RunReport report, platform_->Run(CallKind::kBackward, calls, options_.call_timeout));
   for (Finding& finding : report.findings) {
     // What goes wrong on our bytes is a matter of decoding, whatever the form.
@@ -385,15 +416,18 @@ Result<void> Ladder::DecodeOthers(std::vector<Call>& calls, const std::vector<Ca
     if (!calls[i].got) continue;
     Bytes expected(item.input.size());
     SZARENA_TRY_VOID(SplitBackward(task_, item.problem, item.split, calls[i].input, expected));
-    const std::optional<Bytes>& got = *calls[i].got == expected && calls[i].other ? calls[i].other : calls[i].got;
+    const std::optional<Bytes>& got =
+        *calls[i].got == expected && calls[i].other ? calls[i].other : calls[i].got;
     if (*got == expected) continue;
-    const auto at = std::mismatch(expected.begin(), expected.end(), got->begin()).first - expected.begin();
+    const auto at =
+        std::mismatch(expected.begin(), expected.end(), got->begin()).first - expected.begin();
     const uint64_t width = item.problem.n == 0 ? 1 : item.input.size() / item.problem.n;
     Find(Stage::kDecodable,
-         (item.hidden ? fmt::format("on {}, the result differs from our decoder's", whose)
-                      : fmt::format("on {}, the result differs from our decoder's, first at element {}{}", whose,
-                                    static_cast<uint64_t>(at) / width,
-                                    PlaceOf(item.problem, item.split, static_cast<uint64_t>(at) / width))) +
+         (item.hidden
+              ? fmt::format("on {}, the result differs from our decoder's", whose)
+              : fmt::format("on {}, the result differs from our decoder's, first at element {}{}",
+                            whose, static_cast<uint64_t>(at) / width,
+                            PlaceOf(item.problem, item.split, static_cast<uint64_t>(at) / width))) +
              " (" + calls[i].name + ")");
   }
   return {};
@@ -417,26 +451,36 @@ void Ladder::CheckRatio() {
       reference_bytes += reference;
     }
     if (!item.counts_for_ratio) continue;
-    if (static_cast<double>(own) > static_cast<double>(reference) / task_.ratio_rule.min_of_reference) {
-      Find(Stage::kRatioOk, fmt::format("ratio {:.4g}, our encoder's is {:.4g}, at least {:.2f} of it is wanted ({})",
-                                        state.result.ratio.value_or(0), state.result.reference_ratio.value_or(0),
-                                        task_.ratio_rule.min_of_reference, item.name));
+    if (static_cast<double>(own) >
+        static_cast<double>(reference) / task_.ratio_rule.min_of_reference) {
+      Find(
+          Stage::kRatioOk,
+          fmt::format("ratio {:.4g}, our encoder's is {:.4g}, at least {:.2f} of it is wanted ({})",
+                      state.result.ratio.value_or(0), state.result.reference_ratio.value_or(0),
+                      task_.ratio_rule.min_of_reference, item.name));
     }
     if (options_.free_format) continue;
     const double blocks = std::ceil(static_cast<double>(item.problem.n) / task_.block_size);
     const Result<uint64_t> own_raw = SplitRawBlocks(task_, item.problem, item.split, *state.own);
-    const Result<uint64_t> reference_raw = SplitRawBlocks(task_, item.problem, item.split, *state.reference);
+    const Result<uint64_t> reference_raw =
+        SplitRawBlocks(task_, item.problem, item.split, *state.reference);
     if (own_raw && reference_raw &&
-        static_cast<double>(*own_raw) > static_cast<double>(*reference_raw) + task_.ratio_rule.raw_block_margin * blocks) {
-      Find(Stage::kRatioOk, fmt::format("{} blocks are stored raw, {} in our encoder's payload ({})", *own_raw,
-                                        *reference_raw, item.name));
+        static_cast<double>(*own_raw) >
+            static_cast<double>(*reference_raw) + task_.ratio_rule.raw_block_margin * blocks) {
+      Find(Stage::kRatioOk,
+           fmt::format("{} blocks are stored raw, {} in our encoder's payload ({})", *own_raw,
+                       *reference_raw, item.name));
     }
   }
-  if (own_bytes > 0) verdict_.ratio = static_cast<double>(raw_bytes) / static_cast<double>(own_bytes);
-  if (reference_bytes > 0) verdict_.reference_ratio = static_cast<double>(raw_bytes) / static_cast<double>(reference_bytes);
+  if (own_bytes > 0)
+    verdict_.ratio = static_cast<double>(raw_bytes) / static_cast<double>(own_bytes);
+  if (reference_bytes > 0)
+    verdict_.reference_ratio =
+        static_cast<double>(raw_bytes) / static_cast<double>(reference_bytes);
 }
 
-// Of the shapes of the first hidden cases that have some blocks, one for each type, mode and compiled program.
+// Of the shapes of the first hidden cases that have some blocks, one for each type, mode and
+// compiled program.
 void Ladder::MakeForeign(uint64_t seed) {
   Random seeds(Mix64(seed ^ 0x666f726569676e));
   std::set<std::tuple<uint32_t, uint32_t, uint32_t>> have;
@@ -464,7 +508,8 @@ Result<void> Ladder::RunCorrectness(uint64_t hidden_seed) {
   if (task_.compressor && !options_.free_format) MakeForeign(hidden_seed);
   SZARENA_TRY_VOID(Begin(Stage::kFinished));
   SZARENA_TRY_VOID(RunForward());
-  if (!FailedBelow(Stage::kOutputProduced) && task_.has_backward) SZARENA_TRY_VOID(RunOwnBackward());
+  if (!FailedBelow(Stage::kOutputProduced) && task_.has_backward)
+    SZARENA_TRY_VOID(RunOwnBackward());
   Spent(Stage::kFinished);
   if (!options_.free_format && !FailedBelow(Stage::kDecodable)) {
     SZARENA_TRY_VOID(Begin(Stage::kDecodable));
@@ -479,10 +524,13 @@ Result<void> Ladder::RunCorrectness(uint64_t hidden_seed) {
   for (CaseState& state : states_) {
     CaseResult& result = state.result;
     if (result.max_error_over_bound) {
-      verdict_.max_error_over_bound = std::max(verdict_.max_error_over_bound.value_or(0), *result.max_error_over_bound);
+      verdict_.max_error_over_bound =
+          std::max(verdict_.max_error_over_bound.value_or(0), *result.max_error_over_bound);
     }
-    if (!result.hidden && result.psnr) verdict_.psnr = std::min(verdict_.psnr.value_or(*result.psnr), *result.psnr);
-    if (!result.hidden && result.nrmse) verdict_.nrmse = std::max(verdict_.nrmse.value_or(0), *result.nrmse);
+    if (!result.hidden && result.psnr)
+      verdict_.psnr = std::min(verdict_.psnr.value_or(*result.psnr), *result.psnr);
+    if (!result.hidden && result.nrmse)
+      verdict_.nrmse = std::max(verdict_.nrmse.value_or(0), *result.nrmse);
     verdict_.cases.push_back(result);
   }
   if (options_.full && !FailedBelow(Stage::kOutputProduced)) SZARENA_TRY_VOID(RunTools());
@@ -491,13 +539,14 @@ Result<void> Ladder::RunCorrectness(uint64_t hidden_seed) {
                               "the process used processor time after its last call had returned"});
   }
   if (!deterministic_) {
-    verdict_.flags.push_back({"nondeterministic-output", FlagKind::kWarning, "two calls on the same data gave different bytes"});
+    verdict_.flags.push_back({"nondeterministic-output", FlagKind::kWarning,
+                              "two calls on the same data gave different bytes"});
   }
   return {};
 }
 
-// An access outside the buffers breaks the contract; hazards and words read before they were written may be harmless, so
-// they are told and decide nothing.
+// An access outside the buffers breaks the contract; hazards and words read before they were
+// written may be harmless, so they are told and decide nothing.
 Result<void> Ladder::RunTools() {
   SZARENA_TRY(verdict_.tools, platform_->RunTools(cases_));
   for (const ToolResult& result : verdict_.tools) {
@@ -506,7 +555,8 @@ Result<void> Ladder::RunTools() {
     if (result.tool.ends_with("memcheck")) {
       Find(Stage::kOutputProduced, what);
     } else {
-      verdict_.flags.push_back({"tool-findings", FlagKind::kWarning, Printable(what, kEvidenceBytes, Lines::kOne)});
+      verdict_.flags.push_back(
+          {"tool-findings", FlagKind::kWarning, Printable(what, kEvidenceBytes, Lines::kOne)});
     }
   }
   return {};
@@ -538,7 +588,8 @@ void Ladder::WriteFeedback() {
     // Others of the same stage help; later ones are likely its consequences.
     int shown = 0;
     for (const Finding& finding : findings_) {
-      if (finding.stage != *failed || finding.detail == verdict_.at(*failed).detail || shown == 4) continue;
+      if (finding.stage != *failed || finding.detail == verdict_.at(*failed).detail || shown == 4)
+        continue;
       text += "also: " + finding.detail + "\n";
       ++shown;
     }
@@ -548,45 +599,59 @@ void Ladder::WriteFeedback() {
   } else {
     text = "all stages hold\n";
     if (verdict_.ratio) {
-      text += fmt::format("ratio {:.4g}, our encoder's {:.4g}\n", *verdict_.ratio, verdict_.reference_ratio.value_or(0));
+      text += fmt::format("ratio {:.4g}, our encoder's {:.4g}\n", *verdict_.ratio,
+                          verdict_.reference_ratio.value_or(0));
     }
   }
   for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
     const DirectionResult& result = verdict_.directions[static_cast<size_t>(direction)];
     const Figure* const figure = ShownFigure(result.candidate);
     if (figure == nullptr) continue;
-    text += fmt::format("{}: {}", DirectionName(task_.name, direction), RateText(figure->median, result.candidate->basis));
+    text += fmt::format("{}: {}", DirectionName(task_.name, direction),
+                        RateText(figure->median, result.candidate->basis));
     if (const Figure* const baseline = ShownFigure(result.baseline)) {
       text += ", baseline " + RateText(baseline->median, result.baseline->basis);
     }
-    if (result.floor_fraction) text += fmt::format(", {:.3g} of what {} allows", *result.floor_fraction, verdict_.wafer ? "the edge of the wafer" : "a plain copy");
+    if (result.floor_fraction)
+      text += fmt::format(", {:.3g} of what {} allows", *result.floor_fraction,
+                          verdict_.wafer ? "the edge of the wafer" : "a plain copy");
     text += "\n";
   }
   for (const ToolResult& result : verdict_.tools) {
-    if (result.status != ToolResult::Status::kFindings) text += fmt::format("{}: {}, {}\n", result.tool, result.status == ToolResult::Status::kClean ? "clean" : "not run", result.detail);
+    if (result.status != ToolResult::Status::kFindings)
+      text += fmt::format("{}: {}, {}\n", result.tool,
+                          result.status == ToolResult::Status::kClean ? "clean" : "not run",
+                          result.detail);
   }
   for (const Flag& flag : verdict_.flags) text += "flag " + flag.name + ": " + flag.detail + "\n";
-  if (!diagnosis_.empty()) text += "the machine reported:\n" + diagnosis_ + (diagnosis_.ends_with('\n') ? "" : "\n");
+  if (!diagnosis_.empty())
+    text += "the machine reported:\n" + diagnosis_ + (diagnosis_.ends_with('\n') ? "" : "\n");
   if (!output_.empty()) text += "the candidate printed (untrusted):\n" + output_ + "\n";
 }
 
 Result<Evaluation> Ladder::Run() {
   const auto begin = Clock::now();
   if (options_.trials < 10) {
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("{} trials are too few: at least 10 timed runs are made", options_.trials));
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} trials are too few: at least 10 timed runs are made", options_.trials));
   }
   if (options_.free_format && !task_.compressor) {
-    return Fail(ErrorCode::kInvalidArgument, "a stream format of its own makes sense for compressors only");
+    return Fail(ErrorCode::kInvalidArgument,
+                "a stream format of its own makes sense for compressors only");
   }
   if (options_.full && options_.target != "cuda") {
-    return Fail(ErrorCode::kInvalidArgument, "a full check has more to look at on target 'cuda' only; leave it out for '" + options_.target + "'");
+    return Fail(ErrorCode::kInvalidArgument,
+                "a full check has more to look at on target 'cuda' only; leave it out for '" +
+                    options_.target + "'");
   }
   Evaluation evaluation;
   evaluation.hidden_seed = options_.hidden_seed.value_or(DrawSecretSeed());
   verdict_.task = task_.name;
   verdict_.target = options_.target;
   verdict_.format = options_.free_format ? "free" : "strict";
-  verdict_.threads = options_.threads > 0 ? std::min(options_.threads, AvailableProcessors()) : AvailableProcessors();
+  verdict_.threads = options_.threads > 0 ? std::min(options_.threads, AvailableProcessors())
+                                          : AvailableProcessors();
   verdict_.machine = DescribeMachine();
   verdict_.started_at = UtcNow();
   SZARENA_TRY(sandbox_, sandbox::Sandbox::Probe());
@@ -597,7 +662,8 @@ Result<Evaluation> Ladder::Run() {
 
   SZARENA_TRY(const bool received, Receive());
   SZARENA_TRY(platform_, MakePlatform());
-  SZARENA_TRY(cases_, platform_->Cases(options_.hidden ? std::optional(evaluation.hidden_seed) : std::nullopt));
+  SZARENA_TRY(cases_, platform_->Cases(options_.hidden ? std::optional(evaluation.hidden_seed)
+                                                       : std::nullopt));
   bool built = false;
   if (received) {
     SZARENA_TRY(built, BuildCandidate());
@@ -607,7 +673,9 @@ Result<Evaluation> Ladder::Run() {
     verdict_.not_run = platform_->CannotRun();
     run = verdict_.not_run.empty();
     if (!run) verdict_.at(Stage::kStarted).detail = verdict_.not_run;
-    if (!run && options_.full) verdict_.tools.push_back({"compute-sanitizer", ToolResult::Status::kNotRun, verdict_.not_run});
+    if (!run && options_.full)
+      verdict_.tools.push_back(
+          {"compute-sanitizer", ToolResult::Status::kNotRun, verdict_.not_run});
   }
   if (run) SZARENA_TRY_VOID(RunCorrectness(evaluation.hidden_seed));
   Settle(run ? Stage::kMeasured : Stage::kStarted);

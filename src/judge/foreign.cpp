@@ -27,12 +27,15 @@ void AppendBe(Bytes& to, Word value) {
   StoreBe(to.data() + to.size() - sizeof value, value);
 }
 
-// Signs and planes of m magnitudes of at most `rate` bits, the first value left out where it stands apart.
-void AppendPlanes(Bytes& to, Random& random, uint64_t m, uint32_t rate, bool apart, bool first_negative) {
+// Signs and planes of m magnitudes of at most `rate` bits, the first value left out where it stands
+// apart.
+void AppendPlanes(Bytes& to, Random& random, uint64_t m, uint32_t rate, bool apart,
+                  bool first_negative) {
   uint32_t magnitudes[kSzpBlock] = {};
   uint32_t signs = first_negative ? 0x80000000u : 0;
   for (uint64_t i = apart ? 1 : 0; i < m; ++i) {
-    const uint32_t bits = random.Below(2) == 0 ? rate : static_cast<uint32_t>(random.Below(rate + 1));
+    const uint32_t bits =
+        random.Below(2) == 0 ? rate : static_cast<uint32_t>(random.Below(rate + 1));
     magnitudes[i] = static_cast<uint32_t>(random.Next() & ((uint64_t{1} << bits) - 1));
     if (magnitudes[i] != 0 && random.Below(2) == 0) signs |= 0x80000000u >> i;
   }
@@ -52,7 +55,8 @@ Bytes Szp(const szarena_problem& problem, Random& random) {
   for (uint64_t block = 0; block < blocks; ++block) {
     const uint64_t m = std::min<uint64_t>(kSzpBlock, problem.n - block * kSzpBlock);
     // Half of them are rates that our encoder has no use for.
-    const auto rate = static_cast<uint32_t>(random.Below(2) == 0 ? 25 + random.Below(7) : random.Below(32));
+    const auto rate =
+        static_cast<uint32_t>(random.Below(2) == 0 ? 25 + random.Below(7) : random.Below(32));
     const uint64_t form = random.Below(8);
     if (form == 0) {
       out[block] = kSzpRaw;
@@ -61,7 +65,8 @@ Bytes Szp(const szarena_problem& problem, Random& random) {
     } else if (form < 4 && problem.mode == SZARENA_MODE_OUTLIER) {
       const auto bytes = static_cast<uint32_t>(1 + random.Below(4));
       out[block] = static_cast<std::byte>(0x80 | (bytes - 1) << 5 | rate);
-      const auto first = static_cast<uint32_t>(random.Next() & 0x7fffffff & ((uint64_t{1} << 8 * bytes) - 1));
+      const auto first =
+          static_cast<uint32_t>(random.Next() & 0x7fffffff & ((uint64_t{1} << 8 * bytes) - 1));
       for (uint32_t i = 0; i < bytes; ++i) out.push_back(static_cast<std::byte>(first >> 8 * i));
       AppendPlanes(out, random, m, rate, true, first != 0 && random.Below(2) == 0);
     } else {
@@ -75,7 +80,8 @@ Bytes Szp(const szarena_problem& problem, Random& random) {
 // Of either sign, a size between 2^-12 and 2^12.
 template <typename T>
 T Real(Random& random) {
-  return static_cast<T>((random.Below(2) == 0 ? 1 : -1) * std::ldexp(1 + random.Unit(), static_cast<int>(random.Below(24)) - 12));
+  return static_cast<T>((random.Below(2) == 0 ? 1 : -1) *
+                        std::ldexp(1 + random.Unit(), static_cast<int>(random.Below(24)) - 12));
 }
 
 template <typename T>
@@ -97,7 +103,9 @@ Bytes Szx(const szarena_problem& problem, Random& random) {
       continue;
     }
     states[block / 8] |= std::byte{0x80} >> (block % 8);
-    const auto required = random.Below(8) == 0 ? kFull : static_cast<uint32_t>(kLeast + random.Below(kFull - kLeast + 1));
+    const auto required = random.Below(8) == 0
+                              ? kFull
+                              : static_cast<uint32_t>(kLeast + random.Below(kFull - kLeast + 1));
     if (random.Below(3) == 0) median = random.Below(2) == 0 ? T(0) : -T(0);
     const bool any_bits = required == kFull && median == 0;
     const uint32_t kept = (required + 7) / 8;
@@ -113,23 +121,28 @@ Bytes Szx(const szarena_problem& problem, Random& random) {
       // The same again, a neighbour of it, or another one.
       const uint64_t which = random.Below(4);
       if (which == 1) bits ^= static_cast<Word>(random.Next() & 0xffff);
-      if (which > 1) bits = any_bits ? static_cast<Word>(random.Next()) : std::bit_cast<Word>(Real<T>(random));
+      if (which > 1)
+        bits = any_bits ? static_cast<Word>(random.Next()) : std::bit_cast<Word>(Real<T>(random));
       const Word word = bits >> shift;
-      const auto code = static_cast<uint32_t>(std::min(3, std::countl_zero(static_cast<Word>(word ^ previous)) / 8));
+      const auto code = static_cast<uint32_t>(
+          std::min(3, std::countl_zero(static_cast<Word>(word ^ previous)) / 8));
       coded[codes + i / 4] |= static_cast<std::byte>(code << (6 - 2 * (i % 4)));
-      for (uint32_t byte = sizeof(T) - kept; byte + code < sizeof(T); ++byte) coded.push_back(static_cast<std::byte>(word >> 8 * byte));
+      for (uint32_t byte = sizeof(T) - kept; byte + code < sizeof(T); ++byte)
+        coded.push_back(static_cast<std::byte>(word >> 8 * byte));
       previous = word;
     }
     if (random_access) AppendLe(sizes, static_cast<uint16_t>(coded.size() - begin));
   }
-  Bytes out = {std::byte{1}, std::byte{1}, std::byte{sizeof(T) == 4 ? 1 : 2}, std::byte{random_access}};
+  Bytes out = {std::byte{1}, std::byte{1}, std::byte{sizeof(T) == 4 ? 1 : 2},
+               std::byte{random_access}};
   if (random_access) {
     AppendBe(out, size);
   } else {
     out.push_back(static_cast<std::byte>(size));
   }
   AppendBe(out, constant);
-  for (const Bytes* part : {&sizes, &states, &medians, &coded}) out.insert(out.end(), part->begin(), part->end());
+  for (const Bytes* part : {&sizes, &states, &medians, &coded})
+    out.insert(out.end(), part->begin(), part->end());
   return out;
 }
 

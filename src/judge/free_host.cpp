@@ -129,11 +129,14 @@ class FreeHostPlatform final : public Platform {
       }
     }
     // The cycles come from a process that runs the candidate's code: no figure is made of a claim.
-    out.flags.push_back({"free-host", FlagKind::kCheat,
-                         "host code of the candidate took part: nothing proves that the wafer did the work, "
-                         "so the result is shown and never ranked"});
-    out.detail = fmt::format("{} runs of {} elements; the program's own output claims {:.3g} cycles to compress, {:.3g} to decompress",
-                             kVariations, problem.n, MakeFigure(cycles[0]).median, MakeFigure(cycles[1]).median);
+    out.flags.push_back(
+        {"free-host", FlagKind::kCheat,
+         "host code of the candidate took part: nothing proves that the wafer did the work, "
+         "so the result is shown and never ranked"});
+    out.detail = fmt::format(
+        "{} runs of {} elements; the program's own output claims {:.3g} cycles to compress, {:.3g} "
+        "to decompress",
+        kVariations, problem.n, MakeFigure(cycles[0]).median, MakeFigure(cycles[1]).median);
     out.measured_field = fmt::format("{}; {} elements", data.name(), problem.n);
     return out;
   }
@@ -173,9 +176,8 @@ class FreeHostPlatform final : public Platform {
                                          std::max(timeout, kLeastTimeout));
   }
 
-  std::optional<Finding> Verify(CallKind kind, const szarena_problem& problem,
-                                    const Bytes& input, const Bytes& reference,
-                                    const FreeHostResult& result) const {
+  std::optional<Finding> Verify(CallKind kind, const szarena_problem& problem, const Bytes& input,
+                                const Bytes& reference, const FreeHostResult& result) const {
     if (!result.finished) return Finding{Stage::kMeasured, result.message};
     if (!result.output) return Finding{Stage::kOutputProduced, result.fault};
     const double least = static_cast<double>(problem.n) / kLinkWordsPerCycle;
@@ -202,7 +204,8 @@ class FreeHostPlatform final : public Platform {
                                                   bytes.size(), reference.size())};
     }
     if (const auto status = ReferenceBackward(task_, problem, bytes, decoded); !status)
-      return Finding{Stage::kDecodable, "our decoder refuses the payload: " + status.error().message};
+      return Finding{Stage::kDecodable,
+                     "our decoder refuses the payload: " + status.error().message};
     if (CompareFields(problem.dtype, input, decoded, problem.abs_bound).violations > 0)
       return Finding{Stage::kBoundHeld, "the payload breaks the bound"};
     return std::nullopt;

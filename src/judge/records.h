@@ -21,7 +21,8 @@ inline constexpr uint32_t kMaxBlocks = 1u << 20;  // of a row
 uint32_t MaxRecordWords(const TaskSpec& task);
 
 // The records of a payload of n values, in the order of the blocks. The payload is one that
-// our decoder reads (SZp: rate bytes padded to `pad_blocks` blocks); zero bytes behind it are passed over.
+// our decoder reads (SZp: rate bytes padded to `pad_blocks` blocks); zero bytes behind it are
+// passed over.
 Result<std::vector<uint32_t>> ToRecords(const TaskSpec& task, uint64_t n, uint32_t pad_blocks,
                                         ByteView payload);
 

@@ -68,7 +68,8 @@ Result<uint64_t> ForwardCapacity(const TaskSpec& task, const szarena_problem& pr
       return size + kRoom;
     }
     case TaskKind::kSzx: {
-      SZARENA_TRY(const uint64_t size, codec::szx::RoomySize(problem.n, CodecType(problem), SzxParams(problem)));
+      SZARENA_TRY(const uint64_t size,
+                  codec::szx::RoomySize(problem.n, CodecType(problem), SzxParams(problem)));
       return size + kRoom;
     }
     case TaskKind::kQuantize:
@@ -87,8 +88,8 @@ Result<uint64_t> ForwardCapacity(const TaskSpec& task, const szarena_problem& pr
   return kRoom;
 }
 
-Result<uint64_t> ReferenceForwardInto(const TaskSpec& task, const szarena_problem& problem, ByteView input,
-                                      std::span<std::byte> payload) {
+Result<uint64_t> ReferenceForwardInto(const TaskSpec& task, const szarena_problem& problem,
+                                      ByteView input, std::span<std::byte> payload) {
   const codec::ConstArray values{input.data(), problem.n, CodecType(problem)};
   const auto copied = [&](const Bytes& result) -> Result<uint64_t> {
     SZARENA_CHECK(result.size() <= payload.size(), "the payload's buffer is too small");
@@ -116,7 +117,8 @@ Result<uint64_t> ReferenceForwardInto(const TaskSpec& task, const szarena_proble
   return Fail(ErrorCode::kInternal, "unknown task kind");
 }
 
-Result<Bytes> ReferenceForward(const TaskSpec& task, const szarena_problem& problem, ByteView input) {
+Result<Bytes> ReferenceForward(const TaskSpec& task, const szarena_problem& problem,
+                               ByteView input) {
   SZARENA_TRY(const uint64_t capacity, ForwardCapacity(task, problem));
   Bytes payload(capacity);
   SZARENA_TRY(const uint64_t size, ReferenceForwardInto(task, problem, input, payload));
@@ -124,25 +126,30 @@ Result<Bytes> ReferenceForward(const TaskSpec& task, const szarena_problem& prob
   return payload;
 }
 
-Result<void> ReferenceBackward(const TaskSpec& task, const szarena_problem& problem, ByteView payload,
-                               std::span<std::byte> output) {
+Result<void> ReferenceBackward(const TaskSpec& task, const szarena_problem& problem,
+                               ByteView payload, std::span<std::byte> output) {
   SZARENA_CHECK(output.size() == InputBytes(task, problem), "the output buffer has the wrong size");
   const codec::MutableArray values{output.data(), problem.n, CodecType(problem)};
   switch (task.kind) {
     case TaskKind::kSzp:
       return codec::szp::Decompress(payload, SzpParams(problem), values, 0);
     case TaskKind::kSzx: {
-      SZARENA_TRY(const codec::szx::Info info, codec::szx::Inspect(payload, problem.n, CodecType(problem)));
+      SZARENA_TRY(const codec::szx::Info info,
+                  codec::szx::Inspect(payload, problem.n, CodecType(problem)));
       if (info.mode != SzxParams(problem).mode) {
-        return Fail(ErrorCode::kCorrupt, "the payload is a " + std::string(codec::szx::ModeName(info.mode)) + " stream");
+        return Fail(ErrorCode::kCorrupt,
+                    "the payload is a " + std::string(codec::szx::ModeName(info.mode)) + " stream");
       }
       if (problem.n > 0 && info.block_values != problem.block_size) {
-        return Fail(ErrorCode::kCorrupt, "the payload has blocks of " + std::to_string(info.block_values) + " values, not " + std::to_string(problem.block_size));
+        return Fail(ErrorCode::kCorrupt, "the payload has blocks of " +
+                                             std::to_string(info.block_values) + " values, not " +
+                                             std::to_string(problem.block_size));
       }
       return codec::szx::Decompress(payload, values, 0);
     }
     case TaskKind::kLorenzo:
-      if (payload.size() != output.size()) return Fail(ErrorCode::kCorrupt, "the payload has the wrong size");
+      if (payload.size() != output.size())
+        return Fail(ErrorCode::kCorrupt, "the payload has the wrong size");
       return Copy(InvertLorenzo(problem, payload), output);
     case TaskKind::kBitpack:
       return Copy(InvertBitpack(problem, payload), output);
@@ -162,7 +169,8 @@ Result<uint64_t> RawBlocks(const TaskSpec& task, const szarena_problem& problem,
     return info.raw_blocks;
   }
   SZARENA_CHECK(task.kind == TaskKind::kSzx, "only compressors have raw blocks");
-  SZARENA_TRY(const codec::szx::Info info, codec::szx::Inspect(payload, problem.n, CodecType(problem)));
+  SZARENA_TRY(const codec::szx::Info info,
+              codec::szx::Inspect(payload, problem.n, CodecType(problem)));
   return info.full_blocks;
 }
 

@@ -71,7 +71,8 @@ class Changed {
   Changed(const std::string& name, const std::string& from, const std::string& to,
           const std::string& where = "pe.csl", const std::string& folder = "")
       : dir_(*os::TempDir::Create("szarena-wafer-test-")) {
-    for (const auto& entry : fs::directory_iterator(folder.empty() ? kFolder + "/" + name : folder)) {
+    for (const auto& entry :
+         fs::directory_iterator(folder.empty() ? kFolder + "/" + name : folder)) {
       const std::string file = entry.path().filename();
       if (!file.ends_with(".csl")) continue;
       std::ifstream in(entry.path());
@@ -368,7 +369,8 @@ TEST(Wafer, NaNsKeepTheirPayload) {
   EXPECT_THAT(verdict.feedback, HasSubstr("bit for bit"));
 }
 
-// Judges a changed program of a task on 4 x 4 PEs, and expects the stage that refuses it and the evidence.
+// Judges a changed program of a task on 4 x 4 PEs, and expects the stage that refuses it and the
+// evidence.
 void ExpectRefused(const std::string& task_name, const Changed& program, Stage stage,
                    const std::string& evidence) {
   EvaluateOptions options = Options(program.path());
@@ -407,21 +409,22 @@ TEST(Wafer, TiesAreDecidedByWhatTheDifferenceLost) {
 }
 
 TEST(Wafer, DecodersReadPayloadsOfOtherEncoders) {
-  ExpectRefused("szp",
-                Changed("right_scalar",
-                        "    const rate = @as(u16, output_words[block >> 2] >> ((block & 3) * 8) & 0xff);",
-                        "    var rate = @as(u16, output_words[block >> 2] >> ((block & 3) * 8) & 0xff);\n"
-                        "    if (rate == 31) rate = 30;"),
-                Stage::kDecodable, "on another encoder's payload");
+  ExpectRefused(
+      "szp",
+      Changed("right_scalar",
+              "    const rate = @as(u16, output_words[block >> 2] >> ((block & 3) * 8) & 0xff);",
+              "    var rate = @as(u16, output_words[block >> 2] >> ((block & 3) * 8) & 0xff);\n"
+              "    if (rate == 31) rate = 30;"),
+      Stage::kDecodable, "on another encoder's payload");
 }
 
 TEST(Wafer, CountsAndSumsAreWide) {
   for (const std::string end : {"east", "south"}) {
-    ExpectRefused("histogram",
-                  Changed("", fmt::format("if (ends.{}) @addc16(table", end),
-                          fmt::format("if (ends.{}) @add16(table", end), "pe.csl",
-                          Baseline("histogram")),
-                  Stage::kDecodable, "hidden: one bin with most of the values");
+    ExpectRefused(
+        "histogram",
+        Changed("", fmt::format("if (ends.{}) @addc16(table", end),
+                fmt::format("if (ends.{}) @add16(table", end), "pe.csl", Baseline("histogram")),
+        Stage::kDecodable, "hidden: one bin with most of the values");
   }
   ExpectRefused("scan",
                 Changed("", "return (@as(u64, p[i + 1]) << 32) | @as(u64, p[i]);",
@@ -431,11 +434,11 @@ TEST(Wafer, CountsAndSumsAreWide) {
                 Changed("", "base32[2 * s + 1] = @as(u32, sum >> 32);", "base32[2 * s + 1] = 0;",
                         "pe.csl", Baseline("scan")),
                 Stage::kDecodable, "hidden: integers of every width");
-  ExpectRefused("bitpack",
-                Changed("", "if (rate <= narrow_bits) {",
-                        "if (rate >= 31) { } else if (rate <= narrow_bits) {", "pe.csl",
-                        Baseline("bitpack")),
-                Stage::kBoundHeld, "hidden: integers of every width");
+  ExpectRefused(
+      "bitpack",
+      Changed("", "if (rate <= narrow_bits) {",
+              "if (rate >= 31) { } else if (rate <= narrow_bits) {", "pe.csl", Baseline("bitpack")),
+      Stage::kBoundHeld, "hidden: integers of every width");
 }
 
 TEST(Wafer, MoreBytesThanThereIsRoomForAreNotCut) {
