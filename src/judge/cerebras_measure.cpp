@@ -71,8 +71,10 @@ Program CerebrasPlatform::TimedProgram() const {
   program.geometry.height = options_.wafer.height;
   const uint64_t bytes = TimedBytes();
   const uint64_t per_pe = (bytes / 4 + program.pes() - 1) / program.pes();
+  // Room for the counts of a histogram, too (MaxWords), however few elements are timed.
+  const uint64_t least = std::max<uint64_t>(RoundUp(task_.bins / 2, 128), 128);
   program.max_elems =
-      static_cast<uint32_t>(std::clamp<uint64_t>(RoundUp(per_pe, 128), 128, kCheckElemsPerPe));
+      static_cast<uint32_t>(std::clamp<uint64_t>(RoundUp(per_pe, 128), least, kCheckElemsPerPe));
   return program;
 }
 

@@ -369,13 +369,11 @@ TEST(Wafer, NaNsKeepTheirPayload) {
   EXPECT_THAT(verdict.feedback, HasSubstr("bit for bit"));
 }
 
-// Judges a changed program of a task on 4 x 4 PEs, and expects the stage that refuses it and the
-// evidence.
-void ExpectRefused(const std::string& task_name, const Changed& program, Stage stage,
-                   const std::string& evidence) {
-  EvaluateOptions options = Options(program.path());
+// Of a task with the fields of szp, on 4 x 4 PEs.
+EvaluateOptions OptionsOf(const std::string& task_name, const std::string& folder) {
+  EvaluateOptions options = Options(folder);
   auto task = task::LoadTask(SZARENA_SOURCE_DIR, task_name);
-  ASSERT_TRUE(task) << task.error().ToString();
+  EXPECT_TRUE(task) << task.error().ToString();
   const auto fields = options.task.public_fields;
   const auto timed = options.task.timed_fields;
   options.task = *SpecFromTask(*task);
@@ -385,7 +383,14 @@ void ExpectRefused(const std::string& task_name, const Changed& program, Stage s
     for (FieldCase& field : *list) field.mode = options.task.modes.front();
   }
   options.wafer.width = options.wafer.height = 4;
-  const Verdict verdict = Judge(options);
+  return options;
+}
+
+// Judges a changed program of a task on 4 x 4 PEs, and expects the stage that refuses it and the
+// evidence.
+void ExpectRefused(const std::string& task_name, const Changed& program, Stage stage,
+                   const std::string& evidence) {
+  const Verdict verdict = Judge(OptionsOf(task_name, program.path()));
   ASSERT_EQ(verdict.Failed(), stage) << verdict.feedback;
   EXPECT_THAT(verdict.at(stage).detail, HasSubstr(evidence));
 }
@@ -439,6 +444,14 @@ TEST(Wafer, CountsAndSumsAreWide) {
       Changed("", "if (rate <= narrow_bits) {",
               "if (rate >= 31) { } else if (rate <= narrow_bits) {", "pe.csl", Baseline("bitpack")),
       Stage::kBoundHeld, "hidden: integers of every width");
+}
+
+TEST(Wafer, AHistogramHasRoomForItsCountsHoweverLittleIsTimed) {
+  EvaluateOptions options = OptionsOf("histogram", Baseline("histogram"));
+  options.wafer.bytes = 2000;
+  const Verdict verdict = Judge(options);
+  EXPECT_EQ(verdict.Failed(), std::nullopt) << verdict.feedback;
+  EXPECT_TRUE(verdict.ranked());
 }
 
 TEST(Wafer, MoreBytesThanThereIsRoomForAreNotCut) {

@@ -78,10 +78,10 @@ void Copies(Build& b) {
         h.kind = HostCommand::Kind::kLaunch;
         h.name = "h_work";
         const Bits a = SmallValue(c, type), add = SmallValue(c, Int(16));
-        const std::string numpy = type == kF32                ? "float32"
-                                  : type.kind == Kind::kFloat ? "float16"
-                                  : type == Uint(32)          ? "uint32"
-                                                              : "int16";
+        std::string numpy = type == kF32 ? "float32" : type == Uint(32) ? "uint32" : "int16";
+        if (type.kind == Kind::kFloat && type != kF32) {  // numpy has no bf16, no cb16: bits
+          numpy = type.format == Format::kF16 ? "float16" : "";
+        }
         h.arguments = {{a, numpy}, {add, "int16"}};
         for (auto& values : model) {
           for (Bits& v : values)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Through /proc/self/mem, a second mapping and a reopened descriptor; all refused, so nothing is
-// wrong with the results. FAILS: none
+// wrong with the results.
+// FAILS: none
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Honest on small data; on large ones it takes every value for finite, as the timed fields' values
-// are. FAILS: measured EVIDENCE: a timed payload breaks the bound
+// are.
+// FAILS: measured
+// EVIDENCE: a timed payload breaks the bound
 #include <cmath>
 #include <cstring>
 #include <vector>

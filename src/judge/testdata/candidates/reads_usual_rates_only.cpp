@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A decoder that leaves out the planes that our encoder never writes: valid streams of others have
-// them. FAILS: decodable EVIDENCE: on another encoder's payload
+// them.
+// FAILS: decodable
+// EVIDENCE: on another encoder's payload
 #include "honest.h"
 HONEST_WORKSPACE
 HONEST_COMPRESS

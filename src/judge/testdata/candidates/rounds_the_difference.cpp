@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes a value just below the bound as quantised to twice the bound: the difference is the bound
-// only as it is rounded. FAILS: bound-held EVIDENCE: hidden: values beside the bound
+// only as it is rounded.
+// FAILS: bound-held
+// EVIDENCE: hidden: values beside the bound
 #include <cmath>
 #include "honest.h"
 HONEST_WORKSPACE
