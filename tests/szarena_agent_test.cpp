@@ -310,7 +310,7 @@ TEST_F(KillTest, AtAnyMomentTheTranscriptIsReadableAndTheSessionGoesOn) {
     } else if (session.stop) {
       const auto run = Run(Spec("openai:m", "iterative", {"--trial", "1", "--resume"}));
       EXPECT_EQ(run.status.code, 2) << run.out << run.err;
-      EXPECT_THAT(run.err, HasSubstr("no unfinished session"));
+      EXPECT_THAT(run.err, HasSubstr("is finished already"));
       ended = true;
     }
     resume = {"--trial", "1", "--resume"};
