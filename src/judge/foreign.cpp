@@ -6,32 +6,21 @@
 #include <cmath>
 #include <type_traits>
 
-#include "base/bytes.h"
 #include "base/check.h"
+#include "codec/szp/format.h"
+#include "judge/append.h"
 #include "judge/random.h"
 
 namespace szarena::judge {
 namespace {
 
-constexpr uint32_t kSzpBlock = 32;
-constexpr std::byte kSzpRaw{0x3f};
-
-template <typename Word>
-void AppendLe(Bytes& to, Word value) {
-  to.resize(to.size() + sizeof value);
-  StoreLe(to.data() + to.size() - sizeof value, value);
-}
-template <typename Word>
-void AppendBe(Bytes& to, Word value) {
-  to.resize(to.size() + sizeof value);
-  StoreBe(to.data() + to.size() - sizeof value, value);
-}
+using codec::szp::kBlock;
 
 // Signs and planes of m magnitudes of at most `rate` bits, the first value left out where it stands
 // apart.
 void AppendPlanes(Bytes& to, Random& random, uint64_t m, uint32_t rate, bool apart,
                   bool first_negative) {
-  uint32_t magnitudes[kSzpBlock] = {};
+  uint32_t magnitudes[kBlock] = {};
   uint32_t signs = first_negative ? 0x80000000u : 0;
   for (uint64_t i = apart ? 1 : 0; i < m; ++i) {
     const uint32_t bits =
@@ -42,29 +31,29 @@ void AppendPlanes(Bytes& to, Random& random, uint64_t m, uint32_t rate, bool apa
   AppendBe(to, signs);
   for (uint32_t plane = 0; plane < rate; ++plane) {
     uint32_t bits = 0;
-    for (uint32_t i = 0; i < kSzpBlock; ++i) bits |= (magnitudes[i] >> plane & 1) << (31 - i);
+    for (uint32_t i = 0; i < kBlock; ++i) bits |= (magnitudes[i] >> plane & 1) << (31 - i);
     AppendBe(to, bits);
   }
 }
 
 Bytes Szp(const szarena_problem& problem, Random& random) {
-  const uint64_t blocks = (problem.n + kSzpBlock - 1) / kSzpBlock;
+  const uint64_t blocks = (problem.n + kBlock - 1) / kBlock;
   const uint64_t pad = std::max<uint32_t>(1, problem.pad_blocks);
   const uint32_t width = problem.dtype == SZARENA_F32 ? 4 : 8;
   Bytes out((blocks + pad - 1) / pad * pad);
   for (uint64_t block = 0; block < blocks; ++block) {
-    const uint64_t m = std::min<uint64_t>(kSzpBlock, problem.n - block * kSzpBlock);
+    const uint64_t m = std::min<uint64_t>(kBlock, problem.n - block * kBlock);
     // Half of them are rates that our encoder has no use for.
     const auto rate =
         static_cast<uint32_t>(random.Below(2) == 0 ? 25 + random.Below(7) : random.Below(32));
     const uint64_t form = random.Below(8);
     if (form == 0) {
-      out[block] = kSzpRaw;
+      out[block] = static_cast<std::byte>(codec::szp::kRawRate);
       for (uint64_t i = 0; i < m * width; ++i) out.push_back(static_cast<std::byte>(random.Next()));
-      out.resize(out.size() + (kSzpBlock - m) * width);
+      out.resize(out.size() + (kBlock - m) * width);
     } else if (form < 4 && problem.mode == SZARENA_MODE_OUTLIER) {
       const auto bytes = static_cast<uint32_t>(1 + random.Below(4));
-      out[block] = static_cast<std::byte>(0x80 | (bytes - 1) << 5 | rate);
+      out[block] = static_cast<std::byte>(codec::szp::kOutlierFlag | (bytes - 1) << 5 | rate);
       const auto first =
           static_cast<uint32_t>(random.Next() & 0x7fffffff & ((uint64_t{1} << 8 * bytes) - 1));
       for (uint32_t i = 0; i < bytes; ++i) out.push_back(static_cast<std::byte>(first >> 8 * i));

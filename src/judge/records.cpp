@@ -8,12 +8,13 @@
 #include <optional>
 
 #include "base/bytes.h"
+#include "codec/szp/format.h"
+#include "judge/append.h"
 
 namespace szarena::judge {
 namespace {
 
 constexpr uint32_t kTagMask = (1u << kTagBits) - 1;
-constexpr uint32_t kSzpRaw = 0x3f;
 constexpr uint32_t kSzxMaxBlock = 1 + 4 + 32 + 4 * 128;
 
 uint64_t Blocks(const TaskSpec& task, uint64_t n) {
@@ -24,7 +25,7 @@ uint64_t Blocks(const TaskSpec& task, uint64_t n) {
 std::optional<uint32_t> TagBytes(const TaskSpec& task, uint32_t tag) {
   if (task.kind == TaskKind::kSzp) {
     if (tag == 0) return 0;
-    if (tag == kSzpRaw) return 128;
+    if (tag == codec::szp::kRawRate) return 128;
     if (tag <= 31) return 4 + 4 * tag;
     return std::nullopt;
   }
@@ -34,16 +35,6 @@ std::optional<uint32_t> TagBytes(const TaskSpec& task, uint32_t tag) {
 }
 
 uint64_t SzpTable(uint64_t blocks, uint32_t pad) { return (blocks + pad - 1) / pad * pad; }
-
-uint64_t LoadBe64(const std::byte* from) {
-  uint64_t value = 0;
-  for (int i = 0; i < 8; ++i) value = value << 8 | static_cast<uint64_t>(from[i]);
-  return value;
-}
-void AppendBe(Bytes& to, uint64_t value, int bytes) {
-  for (int i = bytes - 1; i >= 0; --i)
-    to.push_back(static_cast<std::byte>(value >> (8 * i) & 0xff));
-}
 
 void AppendRecord(std::vector<uint32_t>& words, uint64_t block, uint32_t tag, ByteView bytes) {
   words.push_back(static_cast<uint32_t>(block) << kTagBits | tag);
@@ -77,7 +68,7 @@ Result<std::vector<uint32_t>> SzxRecords(uint64_t blocks, ByteView payload) {
     return Fail(ErrorCode::kInternal, fmt::format("our own SZx payload has no {}", what));
   };
   if (payload.size() < kHeader) return broken("header");
-  const uint64_t constant = LoadBe64(payload.data() + 12);
+  const uint64_t constant = LoadBe<uint64_t>(payload.data() + 12);
   if (constant > blocks) return broken("count of constant blocks");
   const uint64_t coded = blocks - constant;
   const uint64_t state_at = kHeader + 2 * coded;
@@ -167,7 +158,7 @@ std::optional<uint64_t> LengthOf(const TaskSpec& task, uint64_t n, uint32_t pad,
     constexpr uint64_t kHeader = 20;
     const uint64_t least = (kHeader + (blocks + 7) / 8 + 4 * blocks + 3) / 4;
     if (bytes.size() < kHeader) return least;
-    const uint64_t constant = LoadBe64(bytes.data() + 12);
+    const uint64_t constant = LoadBe<uint64_t>(bytes.data() + 12);
     if (constant > blocks) return std::nullopt;
     const uint64_t coded = blocks - constant;
     uint64_t total = kHeader + 2 * coded + (blocks + 7) / 8 + 4 * constant;
@@ -239,8 +230,8 @@ Result<Bytes> FromRecords(const TaskSpec& task, uint64_t n, uint32_t pad_blocks,
   const auto constant = static_cast<uint64_t>(
       std::count_if(records.begin(), records.end(), [](const Record& r) { return r.tag == 0; }));
   for (const unsigned byte : {1u, 1u, 1u, 1u}) payload.push_back(static_cast<std::byte>(byte));
-  AppendBe(payload, task.block_size, 8);
-  AppendBe(payload, constant, 8);
+  AppendBe(payload, uint64_t{task.block_size});
+  AppendBe(payload, constant);
   for (const Record& record : records) {
     if (record.tag == 0) continue;
     payload.push_back(static_cast<std::byte>(record.tag & 0xff));
@@ -252,7 +243,7 @@ Result<Bytes> FromRecords(const TaskSpec& task, uint64_t n, uint32_t pad_blocks,
   }
   payload.insert(payload.end(), states.begin(), states.end());
   for (const Record& record : records) {
-    if (record.tag == 0) AppendBe(payload, words[record.first], 4);
+    if (record.tag == 0) AppendBe(payload, words[record.first]);
   }
   for (const Record& record : records) {
     if (record.tag != 0)

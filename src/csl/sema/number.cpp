@@ -14,26 +14,8 @@ bytecode::FloatFormat Half(const TypeInfo& info) {
   return static_cast<bytecode::FloatFormat>(info.format);
 }
 
-bool CompareInts(BinaryOp op, Int128 a, Int128 b) {
-  switch (op) {
-    case BinaryOp::kEq:
-      return a == b;
-    case BinaryOp::kNe:
-      return a != b;
-    case BinaryOp::kLt:
-      return a < b;
-    case BinaryOp::kLe:
-      return a <= b;
-    case BinaryOp::kGt:
-      return a > b;
-    case BinaryOp::kGe:
-      return a >= b;
-    default:
-      return false;
-  }
-}
-
-bool CompareFloats(BinaryOp op, double a, double b) {
+template <typename T>
+bool Compare(BinaryOp op, T a, T b) {
   switch (op) {
     case BinaryOp::kEq:
       return a == b;
@@ -207,7 +189,7 @@ FoldStatus FoldBinary(const TypeTable& types, BinaryOp op, const Value& a, const
     const Int128* y = b.as_int();
     if (y == nullptr) return FoldStatus::kBadOperator;
     if (IsComparison(op)) {
-      out = MakeInt(type, CompareInts(op, *x, *y) ? 1 : 0);
+      out = MakeInt(type, Compare(op, *x, *y) ? 1 : 0);
       return FoldStatus::kOk;
     }
     Int128 result = 0;
@@ -219,7 +201,7 @@ FoldStatus FoldBinary(const TypeTable& types, BinaryOp op, const Value& a, const
   const double* y = b.as_float();
   if (x == nullptr || y == nullptr) return FoldStatus::kBadOperator;
   if (IsComparison(op)) {
-    out = MakeInt(type, CompareFloats(op, *x, *y) ? 1 : 0);
+    out = MakeInt(type, Compare(op, *x, *y) ? 1 : 0);
     return FoldStatus::kOk;
   }
   double result = 0;

@@ -265,17 +265,21 @@ class Run {
     answer_.bytes_out += words.size() * 4;
     return words;
   }
-  std::string PeName(uint32_t pe) const {
+  // Column and row of the pe-th, row by row.
+  std::pair<int, int> PlaceOf(uint32_t pe) const {
     const auto width = static_cast<uint32_t>(program_->width);
-    return fmt::format("PE ({}, {})", pe % width, pe / width);
+    return {static_cast<int>(pe % width), static_cast<int>(pe / width)};
+  }
+  std::string PeName(uint32_t pe) const {
+    const auto [x, y] = PlaceOf(pe);
+    return fmt::format("PE ({}, {})", x, y);
   }
   // Where the poison of the output symbol ends: up to which of its words a PE wrote something.
   std::vector<uint32_t> Written(uint32_t id) {
     std::vector<uint32_t> written;
     const std::vector<uint16_t> addresses = AddressesOf(id);
     for (uint32_t pe = 0; pe < Pes(); ++pe) {
-      const auto x = static_cast<int>(pe % static_cast<uint32_t>(program_->width));
-      const auto y = static_cast<int>(pe / static_cast<uint32_t>(program_->width));
+      const auto [x, y] = PlaceOf(pe);
       const uint32_t address = addresses[pe];
       const uint32_t room = bytecode::kSramBytes - std::min(bytecode::kSramBytes, address);
       uint32_t words = std::min(call_.out_capacity, room / 4);
@@ -294,8 +298,7 @@ class Run {
     std::vector<uint16_t> addresses;
     addresses.reserve(Pes());
     for (uint32_t pe = 0; pe < Pes(); ++pe) {
-      const auto x = static_cast<int>(pe % static_cast<uint32_t>(program_->width));
-      const auto y = static_cast<int>(pe / static_cast<uint32_t>(program_->width));
+      const auto [x, y] = PlaceOf(pe);
       uint32_t address = 0;
       for (const auto& binding : program_->classes[program_->At(x, y).code_class].exports) {
         if (binding.export_id != id) continue;

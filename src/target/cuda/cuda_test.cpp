@@ -26,6 +26,31 @@ using testing::HasSubstr;
 
 constexpr size_t kBytes = 40000;
 
+// A primitive that copies its input on the "device", compiled; `body` goes before the copy.
+BuildResult CompileCopy(const sandbox::Sandbox& sandbox, const std::string& body) {
+  CompileSpec spec;
+  spec.argv = {"/usr/bin/g++", "-std=c++20", "-O1", "-shared", "-fPIC", "/src/candidate.cpp"};
+  spec.headers = {{"szarena_candidate.h", std::string(CandidateHeader())},
+                  {"szarena_candidate_cuda.h", std::string(CudaCandidateHeader())}};
+  Candidate candidate;
+  candidate.files.push_back(
+      {"candidate.cpp",
+       "#include \"szarena_candidate_cuda.h\"\n#include <cstring>\n#include <unistd.h>\n"
+       "uint64_t szarena_cuda_workspace_bytes(const szarena_problem*) { return 64; }\n"
+       "int szarena_cuda_run(const szarena_problem* p, const void* in, void* out, uint64_t, "
+       "void* workspace, uint64_t,\n"
+       "                     szarena_payload* payload, szarena_stream) {\n"
+       "  auto* bytes = static_cast<unsigned char*>(out); auto* input = const_cast<unsigned "
+       "char*>(static_cast<const unsigned char*>(in));\n"
+       "  (void)bytes; (void)input; (void)workspace;\n" +
+           body +
+           "  std::memcpy(out, in, p->n * 4); *payload = {0, p->n * 4};\n  return "
+           "SZARENA_OK;\n}\n"});
+  auto built = CompileLibrary(sandbox, candidate, spec);
+  EXPECT_TRUE(built && built->ok) << (built ? built->log : built.error().ToString());
+  return std::move(*built);
+}
+
 class CudaTarget : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -37,31 +62,12 @@ class CudaTarget : public testing::Test {
     device_ = new DeviceAccess(std::move(*device));
   }
 
-  // A primitive that copies its input on the "device"; `body` goes before the copy.
+  // A worker on CompileCopy(body).
   static Worker StartWorker(const std::string& body) {
-    CompileSpec spec;
-    spec.argv = {"/usr/bin/g++", "-std=c++20", "-O1", "-shared", "-fPIC", "/src/candidate.cpp"};
-    spec.headers = {{"szarena_candidate.h", std::string(CandidateHeader())},
-                    {"szarena_candidate_cuda.h", std::string(CudaCandidateHeader())}};
-    Candidate candidate;
-    candidate.files.push_back(
-        {"candidate.cpp",
-         "#include \"szarena_candidate_cuda.h\"\n#include <cstring>\n#include <unistd.h>\n"
-         "uint64_t szarena_cuda_workspace_bytes(const szarena_problem*) { return 64; }\n"
-         "int szarena_cuda_run(const szarena_problem* p, const void* in, void* out, uint64_t, "
-         "void* workspace, uint64_t,\n"
-         "                     szarena_payload* payload, szarena_stream) {\n"
-         "  auto* bytes = static_cast<unsigned char*>(out); auto* input = const_cast<unsigned "
-         "char*>(static_cast<const unsigned char*>(in));\n"
-         "  (void)bytes; (void)input; (void)workspace;\n" +
-             body +
-             "  std::memcpy(out, in, p->n * 4); *payload = {0, p->n * 4};\n  return "
-             "SZARENA_OK;\n}\n"});
-    auto built = CompileLibrary(*sandbox_, candidate, spec);
-    EXPECT_TRUE(built && built->ok) << (built ? built->log : built.error().ToString());
+    const BuildResult built = CompileCopy(*sandbox_, body);
     WorkerSpec worker_spec;
     worker_spec.driver = DriverProgram();
-    worker_spec.library = built->library;
+    worker_spec.library = built.library;
     worker_spec.compressor = false;
     worker_spec.need_backward = false;
     worker_spec.device = device_;
@@ -269,22 +275,7 @@ class Sanitizer : public CudaTarget {
 
   // The reports on a primitive that copies its input, three calls each.
   static std::vector<ToolReport> Run(const std::string& body) {
-    CompileSpec spec;
-    spec.argv = {"/usr/bin/g++", "-std=c++20", "-O1", "-shared", "-fPIC", "/src/candidate.cpp"};
-    spec.headers = {{"szarena_candidate.h", std::string(CandidateHeader())},
-                    {"szarena_candidate_cuda.h", std::string(CudaCandidateHeader())}};
-    Candidate candidate;
-    candidate.files.push_back(
-        {"candidate.cpp",
-         "#include \"szarena_candidate_cuda.h\"\n#include <cstring>\n"
-         "uint64_t szarena_cuda_workspace_bytes(const szarena_problem*) { return 64; }\n"
-         "int szarena_cuda_run(const szarena_problem* p, const void* in, void* out, uint64_t, "
-         "void*, uint64_t, szarena_payload* payload, szarena_stream) {\n" +
-             body +
-             "  std::memcpy(out, in, p->n * 4); *payload = {0, p->n * 4};\n"
-             "  return SZARENA_OK;\n}\n"});
-    const auto built = CompileLibrary(*sandbox_, candidate, spec);
-    EXPECT_TRUE(built && built->ok) << (built ? built->log : built.error().ToString());
+    const BuildResult built = CompileCopy(*sandbox_, body);
     const std::vector<std::byte> input(4000, std::byte{7});
     ToolCall call;
     call.problem.struct_size = sizeof call.problem;
@@ -292,7 +283,7 @@ class Sanitizer : public CudaTarget {
     call.input = input;
     call.output_size = input.size();
     const std::vector<ToolCall> calls(3, call);
-    const auto reports = RunSanitizers(*sandbox_, *device_, built->library, false, calls);
+    const auto reports = RunSanitizers(*sandbox_, *device_, built.library, false, calls);
     EXPECT_TRUE(reports) << reports.error().ToString();
     EXPECT_EQ(reports->size(), 3U);
     return *reports;
