@@ -59,6 +59,8 @@ std::vector<Files::Candidate> Files::Candidates(std::string_view path, SourceId 
   fs::path base =
       origin == origins_.end() ? fs::path() : fs::path(origin->second.path).parent_path();
   list.push_back({(base / wanted).lexically_normal().string(), false});
+  if (first_dir_ && *first_dir_ != base)
+    list.push_back({(*first_dir_ / wanted).lexically_normal().string(), false});
   for (const std::string& dir : import_dirs_)
     list.push_back({(fs::path(dir) / wanted).lexically_normal().string(), false});
   return list;
@@ -131,6 +133,7 @@ const Ast* Files::Load(std::string_view path, SourceId from, Span span) {
       return nullptr;
     }
     origins_[*id] = candidate;
+    if (!first_dir_ && !candidate.embedded) first_dir_ = fs::path(candidate.path).parent_path();
     auto ast = std::make_unique<Ast>(Parse(sources_, *id, names_, diags_));
     return asts_.emplace(key, std::move(ast)).first->second.get();
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds, reads and parses files. Every file is read once for a compilation.
 //
-// "name.csl"  beside the file that names it (the command line: the working directory), then the
-// import directories in order
+// "name.csl"  beside the file that names it (the command line: the working directory), then beside
+// the layout file (the first that is loaded), then the import directories in order
 // "/a/b.csl"  as it stands
 // "<name>"    the embedded library, then <dir>/name.csl in the import directories
 // A library file finds its neighbours inside the embedded library.
@@ -10,8 +10,10 @@
 // paths and links lead.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +51,7 @@ class Files : public FileProvider {
   std::string only_below_;
   std::map<std::string, std::unique_ptr<Ast>> asts_;  // by canonical path, "<name>" for the library
   std::map<SourceId, Candidate> origins_;
+  std::optional<std::filesystem::path> first_dir_;  // of the layout file
 };
 
 }  // namespace szarena::csl

@@ -57,6 +57,25 @@ TEST_F(FilesTest, ImportDirectoriesComeAfterTheNeighbours) {
   EXPECT_FALSE(diags.HasErrors());
 }
 
+// Public programs of SDK 1.0 name all files as seen from their layout file (docs/csl/decisions.md).
+TEST_F(FilesTest, TheFolderOfTheLayoutFileComesBetweenNeighboursAndImportDirectories) {
+  Files files(sources, names, diags, {At("libs")});
+  const Ast* main = files.Load(At("main.csl"), {}, {});
+  ASSERT_NE(main, nullptr);
+  const Ast* x = files.Load("sub/deep/x.csl", main->source(), {});
+  ASSERT_NE(x, nullptr);
+  const Ast* pe = files.Load("sub/pe.csl", x->source(), {});
+  ASSERT_NE(pe, nullptr);
+  EXPECT_EQ(sources.File(pe->source()).path, At("sub/pe.csl"));
+  Write("pe.csl", "const e = 5;");
+  const Ast* outer = files.Load("pe.csl", x->source(), {});
+  ASSERT_NE(outer, nullptr);
+  EXPECT_EQ(sources.File(outer->source()).path, At("pe.csl")) << "before the import directories";
+  EXPECT_EQ(files.Load("pe.csl", pe->source(), {}), pe) << "a neighbour comes first";
+  EXPECT_EQ(files.Load("none.csl", x->source(), {}), nullptr);
+  EXPECT_NE(diags.all().at(0).message.find(At("none.csl")), std::string::npos);
+}
+
 TEST_F(FilesTest, LibrariesAreEmbeddedAndFindTheirNeighbours) {
   Files files(sources, names, diags, {});
   const Ast* library = files.Load("<tile_config>", {}, {});
