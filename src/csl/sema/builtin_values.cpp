@@ -254,9 +254,9 @@ Operand ImportComptimeValue(BuiltinCall& call) {
       eval.session().files.ReadText(*path, eval.ast().source(), call.span);
   if (!text) return Operand::Error();
   std::string why;
-  const std::optional<Value> value = ValueFromJson(eval.types(), *text, why);
+  const std::optional<Value> value = ValueFromJson(eval, *text, *type, why);
   if (!value) return eval.Report(DiagKind::kBadDataFile, call.span, *path, why);
-  return eval.Coerce(Operand::Of(*value), *type, call.span);
+  return Operand::Of(*value);
 }
 
 constexpr BuiltinEntry kEntries[] = {
@@ -266,7 +266,7 @@ constexpr BuiltinEntry kEntries[] = {
     {"range_start", 1, 1, kAnywhere, RangePart, "@range_start(range)"},
     {"range_stop", 1, 1, kAnywhere, RangePart, "@range_stop(range)"},
     {"range_step", 1, 1, kAnywhere, RangePart, "@range_step(range)"},
-    {"strcat", 1, -1, kAnywhere, StrCat, "@strcat(string, string)"},
+    {"strcat", 0, -1, kAnywhere, StrCat, "@strcat(string, string)"},
     {"strlen", 1, 1, kAnywhere, StrLen, "@strlen(string)"},
     {"get_array", 1, 1, kAnywhere, GetArray, "@get_array(string)"},
     {"get_string_from_byte", 1, 1, kAnywhere, GetStringFromByte, "@get_string_from_byte(byte)"},

@@ -7,10 +7,37 @@
 #include <algorithm>
 #include <charconv>
 
+#include "csl/sema/evaluator.h"
+
 namespace szarena::csl {
 namespace {
 
 constexpr int kMaxDepth = 100;
+
+bool HexCode(std::string_view digits, unsigned& code) {
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
+  return error == std::errc() && digits.size() == 4 && end == digits.data() + 4;
+}
+
+// A string of CSL holds bytes: characters are written in UTF-8, as in the source of a program.
+void AppendUtf8(std::string& out, unsigned code) {
+  const auto put = [&](unsigned byte) { out += static_cast<char>(byte); };
+  if (code < 0x80) {
+    put(code);
+    return;
+  }
+  if (code < 0x800) {
+    put(0xc0 | code >> 6);
+  } else if (code < 0x10000) {
+    put(0xe0 | code >> 12);
+    put(0x80 | (code >> 6 & 0x3f));
+  } else {
+    put(0xf0 | code >> 18);
+    put(0x80 | (code >> 12 & 0x3f));
+    put(0x80 | (code >> 6 & 0x3f));
+  }
+  put(0x80 | (code & 0x3f));
+}
 
 class Reader {
  public:
@@ -140,14 +167,21 @@ class Reader {
             break;
           case 'u': {
             unsigned code = 0;
-            const std::string_view digits = text_.substr(at_, 4);
-            const auto [end, error] =
-                std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
-            if (error != std::errc() || end != digits.data() + 4) return Fail("bad \\u escape");
+            if (!HexCode(text_.substr(at_, 4), code)) return Fail("bad \\u escape");
             at_ += 4;
-            if (code > 0xff) return Fail("a string of CSL holds bytes: \\u00ff is the greatest");
-            c = static_cast<char>(code);
-            break;
+            if (code >= 0xd800 && code < 0xdc00) {  // the first half of a pair
+              unsigned low = 0;
+              const std::string_view pair = text_.substr(at_, 6);
+              const bool is_escape = pair.size() == 6 && pair.starts_with("\\u");
+              if (!is_escape || !HexCode(pair.substr(2), low) || low < 0xdc00 || low > 0xdfff)
+                return Fail("half of a \\u pair");
+              at_ += 6;
+              code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+            } else if (code >= 0xdc00 && code < 0xe000) {
+              return Fail("half of a \\u pair");
+            }
+            AppendUtf8(out, code);
+            continue;
           }
           case '"':
           case '\\':
@@ -190,11 +224,109 @@ class Reader {
   size_t at_ = 0;
 };
 
+// The type in a label `name:type` of a JSON object: a type of the language, or an array of one.
+std::optional<TypeId> LabelType(TypeTable& types, std::string_view text) {
+  if (!text.starts_with('[')) return types.FromName(text);
+  const size_t close = text.find(']');
+  if (close == std::string_view::npos) return std::nullopt;
+  std::vector<int64_t> dims;
+  std::string_view sizes = text.substr(1, close - 1);
+  while (true) {
+    const size_t start = std::min(sizes.find_first_not_of(' '), sizes.size());
+    int64_t size = 0;
+    const auto [end, error] =
+        std::from_chars(sizes.data() + start, sizes.data() + sizes.size(), size);
+    if (error != std::errc() || size < 0) return std::nullopt;
+    dims.push_back(size);
+    sizes.remove_prefix(static_cast<size_t>(end - sizes.data()));
+    if (sizes.empty()) break;
+    if (!sizes.starts_with(',')) return std::nullopt;
+    sizes.remove_prefix(1);
+  }
+  std::string_view element_name = text.substr(close + 1);
+  element_name.remove_prefix(std::min(element_name.find_first_not_of(' '), element_name.size()));
+  const std::optional<TypeId> element = types.FromName(element_name);
+  if (!element) return std::nullopt;
+  return types.Array(std::move(dims), *element);
+}
+
+// A JSON value as a value of `type`: a number as a colour, a flat list as an array of any rank;
+// the labels of an object give its fields names and types. Nothing, with the reason in `why`.
+std::optional<Value> JsonAs(Evaluator& eval, const Value& value, TypeId type, std::string& why) {
+  TypeTable& types = eval.types();
+  const TypeInfo to = types[type];
+  const std::vector<Value>* elements = value.as_elements();
+  const auto fail = [&](std::string text) {
+    if (why.empty()) why = std::move(text);
+    return std::nullopt;
+  };
+  const auto mismatch = [&]() {
+    return fail(fmt::format("{} is no '{}'", FormatValue(types, value), to.name));
+  };
+  if (to.kind == TypeKind::kHandle && to.name == "color") {
+    const Int128* number = value.as_int();
+    if (number == nullptr || *number < 0 || *number >= bytecode::kColorCount) return mismatch();
+    return MakeInt(type, *number);
+  }
+  if (to.kind == TypeKind::kArray && elements != nullptr && types[value.type].is_tuple) {
+    if (static_cast<int64_t>(elements->size()) != types.ElementCount(type)) {
+      return fail(fmt::format("a list of {} elements is no '{}'", elements->size(), to.name));
+    }
+    std::vector<Value> converted;
+    for (const Value& element : *elements) {
+      std::optional<Value> one = JsonAs(eval, element, to.element, why);
+      if (!one) return std::nullopt;
+      converted.push_back(std::move(*one));
+    }
+    return MakeAggregate(type, std::move(converted));
+  }
+  const TypeInfo from = types[value.type];
+  if (elements != nullptr && from.kind == TypeKind::kStruct && !from.is_tuple) {
+    std::vector<Field> fields;
+    std::vector<Value> values;
+    for (size_t i = 0; i < elements->size(); ++i) {
+      const std::string& label = from.fields[i].name;
+      const size_t colon = label.find(':');
+      const TypeInfo& own = types[(*elements)[i].type];
+      TypeId wanted = own.kind == TypeKind::kStruct && !own.is_tuple
+                          ? types.Simple(TypeKind::kComptimeStruct)
+                          : (*elements)[i].type;
+      if (colon != std::string::npos) {
+        const std::optional<TypeId> named =
+            LabelType(types, std::string_view(label).substr(colon + 1));
+        if (!named) return fail(fmt::format("'{}' names no type", label));
+        wanted = *named;
+      } else if (to.kind == TypeKind::kStruct) {
+        if (const auto index = types.FieldIndex(type, label)) wanted = to.fields[*index].type;
+      }
+      std::optional<Value> one = JsonAs(eval, (*elements)[i], wanted, why);
+      if (!one) return fail(fmt::format("'{}'", label));
+      fields.push_back({label.substr(0, colon), one->type});
+      values.push_back(std::move(*one));
+    }
+    const Value labelled =
+        MakeAggregate(types.AnonymousStruct(std::move(fields), false), std::move(values));
+    const std::optional<Value> result = eval.CoerceValue(labelled, type);
+    if (!result) return mismatch();
+    return result;
+  }
+  const std::optional<Value> result = eval.CoerceValue(value, type);
+  if (!result) return mismatch();
+  return result;
+}
+
 }  // namespace
 
-std::optional<Value> ValueFromJson(TypeTable& types, std::string_view text, std::string& why) {
+std::optional<Value> ReadJson(TypeTable& types, std::string_view text, std::string& why) {
   why.clear();
   return Reader(types, text, why).Document();
+}
+
+std::optional<Value> ValueFromJson(Evaluator& eval, std::string_view text, TypeId type,
+                                   std::string& why) {
+  const std::optional<Value> value = ReadJson(eval.types(), text, why);
+  if (!value) return std::nullopt;
+  return JsonAs(eval, *value, type, why);
 }
 
 }  // namespace szarena::csl

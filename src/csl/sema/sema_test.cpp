@@ -137,12 +137,16 @@ TEST(Numbers, FloatsRoundOnceToTheirFormat) {
 TEST(Json, BecomesValues) {
   TypeTable types;
   std::string why;
-  const auto value = ValueFromJson(types, R"({"n": [1, 2.5, true], "s": "a\nb"})", why);
+  const auto value = ReadJson(types, R"({"n": [1, 2.5, true], "s": "a\nb"})", why);
   ASSERT_TRUE(value) << why;
   EXPECT_EQ(FormatValue(types, *value), ".{ .n = .{ 1, 2.5, true }, .s = a\nb }");
-  for (const char* bad : {"", "{", "[1,]", "{\"a\":1,\"a\":2}", "null", "1 2", "\"x", "{\"a\" 1}",
-                          "99999999999999999999"}) {
-    EXPECT_FALSE(ValueFromJson(types, bad, why)) << bad;
+  const auto text = ReadJson(types, R"("\u00e9\u20ac\ud83d\udc4d")", why);
+  ASSERT_TRUE(text) << why;
+  EXPECT_EQ(FormatValue(types, *text), "\xc3\xa9\xe2\x82\xac\xf0\x9f\x91\x8d") << "UTF-8";
+  for (const char* bad :
+       {"", "{", "[1,]", "{\"a\":1,\"a\":2}", "null", "1 2", "\"x", "{\"a\" 1}",
+        "99999999999999999999", R"("\ud83d")", R"("\udc4d")", R"("\ud83dx")", R"("\u12")"}) {
+    EXPECT_FALSE(ReadJson(types, bad, why)) << bad;
     EXPECT_FALSE(why.empty()) << bad;
   }
 }
