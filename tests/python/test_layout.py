@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """SdkLayout: parameters, colours, painted routes, ports, connections, host streams, symbols; and the appliance classes."""
+import json
 import os
 import unittest
 
@@ -7,8 +8,10 @@ from kit import BITS32, ROW, np, program, root, words, write
 from cerebras.appliance.pb.sdk.sdk_common_pb2 import MemcpyDataType, MemcpyOrder
 from cerebras.geometry.geometry import IntRectangle, IntVector
 from cerebras.sdk import client
-from cerebras.sdk.runtime.sdkruntimepybind import (Color, Edge, Route, RoutingPosition, SdkLayout, SdkRuntime, SdkTarget,
-                                                   SimfabConfig, get_edge_routing, get_platform)
+from cerebras.sdk.client.debug_util import debug_util
+from cerebras.sdk.client.sdk_utils import calculate_cycles, input_array_to_u32
+from cerebras.sdk.runtime.sdkruntimepybind import (FP16TYPE, Color, Edge, Route, RoutingPosition, SdkCompileArtifacts, SdkLayout,
+                                                   SdkRuntime, SdkTarget, SimfabConfig, get_edge_routing, get_platform)
 
 VALUE = """
 param value: u16;
@@ -98,7 +101,7 @@ class Layouts(unittest.TestCase):
     def test_a_painted_row_carries_the_word_to_its_end(self):
         sender = self.layout.create_code_region(source("send.csl"), "sender", 1, 1)
         row = self.layout.create_code_region(source("take.csl"), "row", 3, 1)
-        self.layout.hstack(sender, row)
+        self.assertEqual(self.layout.hstack([sender, row]), 4)
         lane = Color("lane", 5)
         sender.set_param_all("out", lane)
         sender.set_param_all("first", 11)
@@ -144,15 +147,92 @@ class Layouts(unittest.TestCase):
         runtime = self.start()
         data = np.arange(8, dtype=np.float32)
         result = np.zeros(8, np.float32)
-        runtime.send(send, data[:3], nonblock=True)
-        runtime.send(send, data[3:], nonblock=True)
-        runtime.receive(receive, result, 8, nonblock=False)
+        runtime.send(send, data, 3, nonblock=True)
+        runtime.send(runtime.get_port_id(send), src=data[3:], n_wavelets=5, nonblock=True)
+        runtime.receive(port=receive, dest=result, n_wavelets=8, nonblock=False)
         np.testing.assert_array_equal(result, 2.5 * data)
         with self.assertRaisesRegex(KeyError, "no stream 'nothing'"):
             runtime.send("nothing", data)
+        with self.assertRaisesRegex(ValueError, "9 wavelets are asked for"):
+            runtime.send(send, data, 9)
         with self.assertRaisesRegex(ValueError, "9 words do not fit"):
             runtime.receive(receive, result, 9)
         runtime.stop()
+
+    def scale_at(self, x, y, factor, entry, exit):
+        """A region of one PE with both colours painted, for streams that end at the PE."""
+        region = self.layout.create_code_region(source=source("scale.csl"), name=f"scale_{x}_{y}", width=1, height=1)
+        into, out = region.color(name="in"), region.color(name="out", value=7 + x)
+        region.set_param(coord=IntVector(0, 0), color=into)
+        region.set_param_range(rect=IntRectangle(origin=IntVector(0, 0), dims=IntVector(1, 1)), name="out", value=out)
+        region.set_param_all("size", 4)
+        region.set_symbol_all(symbol="factor", data=np.array([[factor]], np.float32), width=1, height=1)
+        position = RoutingPosition()
+        position.add_input(entry)
+        position.add_output(Route.RAMP)
+        self.assertEqual((position.get_input(), position.get_output()), ([entry], [Route.RAMP]))
+        region.paint_all(color=into, routes=[position])
+        region.paint(coord=IntVector(0, 0), color=out, routes=[RoutingPosition().set_input([Route.RAMP]).set_output([exit])])
+        region.place(x=x, y=y)
+        self.assertEqual((into.get_global_name(), into.get_local_param_name(), into.get_value(), out.get_value()),
+                         (f"scale_{x}_{y}_in", "in", None, 7 + x))
+        return into, out
+
+    def test_streams_to_and_from_a_pe(self):
+        streams = []
+        for x, y, factor, entry, exit in ((0, 0, 3, Route.WEST, Route.EAST), (0, 6, 5, Route.WEST, Route.EAST),
+                                          (4, 3, 7, Route.NORTH, Route.SOUTH)):
+            into, out = self.scale_at(x, y, factor, entry, exit)
+            streams.append((factor, self.layout.create_input_stream_from_loc(loc=IntVector(x, y), color=into, prefix=f"h{x}"),
+                            self.layout.create_output_stream_from_loc(IntVector(x, y), out, prefix=f"d{x}")))
+        self.layout.compile(out_prefix=self.out)
+        # A later process knows the program by its path alone.
+        for program in (SdkCompileArtifacts(artifacts_path=self.out), self.out):
+            runtime = SdkRuntime(program, self.platform, memcpy_required=False)
+            runtime.load()
+            runtime.run()
+            data = np.arange(1, 5, dtype=np.float32)
+            for factor, send, receive in streams:
+                result = np.zeros(4, np.float32)
+                runtime.send(send, data, nonblock=True)
+                runtime.receive(receive, result, 4, nonblock=False)
+                np.testing.assert_array_equal(result, factor * data)
+            runtime.stop()
+        with open(os.path.join(self.out, f"{os.path.basename(self.out)}_port_map.json"), encoding="utf-8") as file:
+            port_map = json.load(file)
+        self.assertEqual({bus["port_name"] for bus in port_map["buses"]}, {name for _, *names in streams for name in names})
+        some = os.path.join(self.out, "some.json")
+        with open(some, "w", encoding="utf-8") as file:
+            json.dump({"buses": port_map["buses"][:1]}, file)
+        artifacts = SdkCompileArtifacts(self.out)
+        artifacts.add_port_mapping(some)
+        self.assertEqual(list(artifacts.streams), [port_map["buses"][0]["port_name"]])
+
+    def test_streams_that_cannot_reach_the_host(self):
+        into, out = self.scale_at(2, 2, 1, Route.WEST, Route.EAST)
+        self.layout.create_output_stream_from_loc(IntVector(2, 2), out)
+        with self.assertRaisesRegex(ValueError, "'out' already|_out_2_2' already"):
+            self.layout.create_output_stream_from_loc(IntVector(2, 2), out)
+        self.layout.create_input_stream_from_loc(IntVector(3, 3), into)
+        with self.assertRaisesRegex(ValueError, r"no code region at \(3, 3\)"):
+            self.layout.compile(self.out)
+
+    def test_a_layout_from_a_target_or_a_file(self):
+        path = os.path.join(write("fabrics", "fabric.json", '{"target": "WSE3"}'), "fabric.json")
+        for origin in (SdkTarget.WSE3, path):
+            layout = SdkLayout(origin, msg_level="INFO")
+            upper = layout.create_code_region(source("value.csl"), "upper", 1, 2)
+            lower = layout.create_code_region(source("value.csl"), "lower", 1, 1)
+            self.assertEqual(layout.vstack(children=[upper, lower], origin=IntVector(2, 1)), 3)
+            for region in (upper, lower):
+                region.set_param_all("value", 6)
+            artifacts = layout.compile(self.out, [], "", False, FP16TYPE.BF16)
+            runtime = SdkRuntime(artifacts=artifacts, platform=get_platform(target=SdkTarget.WSE3), memcpy_required=False)
+            self.assertFalse(self.platform.is_system())
+            runtime.load()
+            runtime.run()
+            runtime.stop()
+            self.assertEqual(int(runtime.read_symbol(2, 3, "result", "uint16")[0]), 6)
 
     def test_regions_that_name_their_ports_alike_are_told_apart(self):
         regions = []
@@ -211,6 +291,8 @@ class Layouts(unittest.TestCase):
         rx = region.create_input_port(Color("r"), Edge.TOP, [ramp_out], 1)
         with self.assertRaisesRegex(ValueError, "1 PEs against 2"):
             self.layout.connect(tx, rx)
+        with self.assertRaisesRegex(ValueError, "'two.t' already"):
+            other.create_output_port(Color("t"), Edge.RIGHT, [RoutingPosition().set_input([Route.RAMP])], 1)
         with self.assertRaisesRegex(ValueError, "output port, then an input port"):
             self.layout.connect(rx, tx)
         with self.assertRaisesRegex(ValueError, "port of one PE"):
@@ -254,6 +336,13 @@ class Appliance(unittest.TestCase):
                                         "--arch=wse3 --fabric-dims=8,3 --fabric-offsets=4,1 --memcpy --channels=1 -o built",
                                         os.path.join(root, "artifacts"))
         self.assertTrue(os.path.isdir(artifact), artifact)
+        with client.SdkCompiler(disable_version_check=True) as compiler:
+            again = compiler.compile(codedir=directory, layout="layout.csl", outdir=os.path.join(root, "artifacts"),
+                                     args="--arch=wse3 --fabric-dims=8,3 --fabric-offsets=4,1 --memcpy --channels=1 -o=again")
+        self.assertEqual(os.path.dirname(again), os.path.dirname(artifact))
+        self.assertEqual(input_array_to_u32(arr=np.array([7], np.uint16), sentinel=None, fast_dim_sz=1)[0], 7)
+        self.assertEqual(calculate_cycles(np.array([1, 5 << 16, 0], np.uint32)), 4)
+        self.assertTrue(callable(debug_util))
         with client.SdkRuntime(artifact, simulator=True) as runtime:
             symbol = runtime.get_id("data")
             options = {"streaming": False, "data_type": MemcpyDataType.MEMCPY_32BIT, "order": MemcpyOrder.ROW_MAJOR,
@@ -267,7 +356,11 @@ class Appliance(unittest.TestCase):
         with client.SdkLauncher(artifact, simulator=True) as launcher:
             launcher.stage(note)
             self.assertEqual(launcher.run("cat note.txt", "ls built | grep -c szcsl", "echo end%CMADDR%"), "hello1\nend\n")
-            launcher.download_artifact("note.txt", os.path.join(root, "fetched.txt"))
+            self.assertEqual(launcher.download_artifact("note.txt", os.path.join(root, "fetched.txt")), os.path.join(root, "fetched.txt"))
+            archive = launcher.download_artifact("built", os.path.join(root, "fetched"))
+            self.assertTrue(archive.endswith("fetched.tar.gz") and os.path.isfile(archive), archive)
+            launcher.stage(os.path.dirname(note))
+            self.assertEqual(launcher.run("cat notes/note.txt"), "hello")
         with open(os.path.join(root, "fetched.txt"), encoding="utf-8") as file:
             self.assertEqual(file.read(), "hello")
         with self.assertRaisesRegex(RuntimeError, "simulator=True"):

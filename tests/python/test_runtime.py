@@ -115,12 +115,20 @@ class Copies(unittest.TestCase):
         np.testing.assert_array_equal(copy(self.runtime, "narrow", bits=BITS16), data.ravel() & 0xFFFF)
 
     def test_strides_skip_rows_and_columns(self):
+        options = {"streaming": False, "data_type": BITS32, "nonblock": False}
         data = words(1, 2, 4)
-        self.runtime.memcpy_h2d_stride(self.runtime.get_id("wide"), data.ravel(), 0, 1, 2, 1, 4, 1, 2, streaming=False,
-                                       data_type=BITS32, order=ROW, nonblock=False)
+        self.runtime.memcpy_h2d_stride(self.runtime.get_id("wide"), data.ravel(), 0, 1, 3, 1, 4, 2, 1, order=ROW, **options)
         everything = copy(self.runtime, "wide").reshape(H, W, 4)
         np.testing.assert_array_equal(everything[1, [0, 2]], data[0])
         self.assertEqual(int(everything.sum()), int(data.sum()))
+        tall = words(2, 2, 4, start=100)
+        self.runtime.memcpy_h2d_stride(self.runtime.get_id("wide"), tall.transpose(2, 1, 0).ravel(), 0, 0, W, H, 4, 2, 1,
+                                       order=COL, **options)
+        np.testing.assert_array_equal(copy(self.runtime, "wide").reshape(H, W, 4)[:, [0, 2]], tall)
+        with self.assertRaisesRegex(ValueError, "must be positive"):
+            self.runtime.memcpy_h2d_stride(self.runtime.get_id("wide"), data.ravel(), 0, 0, W, H, 4, 0, 1, order=ROW, **options)
+        with self.assertRaisesRegex(ValueError, "ask for 16 words"):
+            self.runtime.memcpy_h2d_stride(self.runtime.get_id("wide"), data.ravel(), 0, 0, W, H, 4, 2, 1, order=ROW, **options)
 
     def test_floats_keep_their_bits(self):
         data = np.array([1.5, -0.0, np.inf, 3e-40] * 3, np.float32)

@@ -18,13 +18,18 @@ class IntVector:
 
 @dataclass(frozen=True)
 class IntRectangle:
-    """The PEs from `origin` up to, not including, the corner `end` (lower right)."""
+    """The PEs from `origin` up to, not including, the lower right corner `dims`: as the public examples use it (the documentation
+    calls it a size; the two agree where the origin is (0, 0))."""
     origin: IntVector
-    end: IntVector
+    dims: IntVector
 
     def __post_init__(self):
         if self.end.x < self.origin.x or self.end.y < self.origin.y:
             raise ValueError(f"IntRectangle: lower right corner {self.end} is above or left of {self.origin}")
+
+    @property
+    def end(self):
+        return self.dims
 
     def points(self):
         """Every point of the rectangle, row by row."""

@@ -6,12 +6,11 @@ import shutil
 import subprocess
 import tempfile
 
-from cerebras.sdk import sdk_utils
-from cerebras.sdk.debug import debug_util
+from cerebras.sdk.client import debug_util, sdk_utils
 from cerebras.sdk.runtime import sdkruntimepybind
-from cerebras.sdk.runtime.sdkruntimepybind import MemcpyDataType, MemcpyOrder
+from cerebras.sdk.runtime.sdkruntimepybind import MemcpyDataType, MemcpyOrder, Task
 
-__all__ = ["SdkCompiler", "SdkLauncher", "SdkRuntime", "sdk_utils", "debug_util", "MemcpyDataType", "MemcpyOrder"]
+__all__ = ["SdkCompiler", "SdkLauncher", "SdkRuntime", "Task", "sdk_utils", "debug_util", "MemcpyDataType", "MemcpyOrder"]
 
 
 class _Context:
@@ -28,18 +27,20 @@ class SdkCompiler(_Context):
     def __init__(self, *_, **__):
         pass
 
-    def compile(self, app_path, csl_main, options, out_path=".", **_):
-        name = sdk_utils.getOutputNameFromCompileOptions(shlex.split(options))
-        artifact = os.path.abspath(os.path.join(out_path, name))
+    def compile(self, codedir, layout, args, outdir="."):
+        """Compiles the file `layout` of the folder `codedir` with the flags `args`, a text or a list; their -o names the artifact in `outdir`."""
+        flags = shlex.split(args) if isinstance(args, str) else [os.fspath(arg) for arg in args]
+        name = sdk_utils.getOutputNameFromCompileOptions(flags)
+        artifact = os.path.abspath(os.path.join(outdir, name))
         words, skip = [], False
-        for word in shlex.split(options):
+        for word in flags:
             if skip:
                 skip = False
             elif word == "-o":
                 skip = True
             elif not word.startswith("-o="):
                 words.append(word)
-        subprocess.run(["cslc", csl_main, *words, "-o", artifact], cwd=app_path, check=True)
+        subprocess.run(["cslc", layout, *words, "-o", artifact], cwd=codedir, check=True)
         return artifact
 
 
@@ -55,9 +56,12 @@ class SdkLauncher(_Context):
         else:
             shutil.copy(artifact_path, self._directory)
 
-    def stage(self, path):
-        """Copies a file into the working directory."""
-        shutil.copy(path, self._directory)
+    def stage(self, artifact_path):
+        """Copies a file or a folder into the working directory."""
+        if os.path.isdir(artifact_path):
+            shutil.copytree(artifact_path, os.path.join(self._directory, os.path.basename(os.path.abspath(artifact_path))))
+        else:
+            shutil.copy(artifact_path, self._directory)
 
     def run(self, *commands):
         """Runs shell commands; returns what they printed. %CMADDR% stands for nothing here."""
@@ -68,9 +72,15 @@ class SdkLauncher(_Context):
             output += done.stdout
         return output
 
-    def download_artifact(self, name, out_path):
-        """Copies a file of the working directory to `out_path`."""
-        shutil.copy(os.path.join(self._directory, name), out_path)
+    def download_artifact(self, artifact_name, out_path):
+        """Copies a file of the working directory to `out_path`, a folder as an archive; returns the name of the written file."""
+        source = os.path.join(self._directory, artifact_name)
+        if os.path.isdir(source):
+            base = out_path.removesuffix(".tar.gz")
+            return shutil.make_archive(base, "gztar", root_dir=os.path.dirname(source) or ".", base_dir=os.path.basename(source))
+        os.makedirs(os.path.dirname(os.path.abspath(out_path)), exist_ok=True)
+        shutil.copy(source, out_path)
+        return out_path
 
     def __exit__(self, kind, value, trace):
         shutil.rmtree(self._directory, ignore_errors=True)

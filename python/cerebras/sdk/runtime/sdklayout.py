@@ -13,7 +13,7 @@ import subprocess
 import numpy as np
 
 from cerebras.geometry.geometry import IntRectangle, IntVector
-from cerebras.sdk.runtime.platform import SdkCompileArtifacts
+from cerebras.sdk.runtime.platform import SdkCompileArtifacts, SdkTarget
 
 _COLORS = 24
 _FREE_COST, _REGION_COST = 1, 16  # a path prefers empty PEs to those of a region
@@ -54,6 +54,18 @@ class Color:
             raise ValueError(f"Color '{name}': {value} is not in 0..{_COLORS - 1}")
         self.name = name
         self.value = value
+        self.param = name  # what a region's programs call it
+
+    def get_global_name(self):
+        """The name over all regions: that of a region's own colour begins with the region's."""
+        return self.name
+
+    def get_local_param_name(self):
+        return self.param
+
+    def get_value(self):
+        """The physical value that was asked for, or None."""
+        return self.value
 
 
 class RoutingPosition:
@@ -71,35 +83,63 @@ class RoutingPosition:
         self.outputs = tuple(routes)
         return self
 
+    def add_input(self, route):
+        self.inputs += (route,)
+        return self
+
+    def add_output(self, route):
+        self.outputs += (route,)
+        return self
+
+    def get_input(self):
+        return list(self.inputs)
+
+    def get_output(self):
+        return list(self.outputs)
+
     def completed(self, inputs=None, outputs=None):
         """A copy with the missing side filled in."""
         return RoutingPosition(self.inputs or (inputs or ()), self.outputs or (outputs or ()))
 
 
-def get_edge_routing(edge, positions):
+class EdgeRouteInfo:
+    """Routing for the PEs of one edge of a region."""
+
+    def __init__(self, edge, routes):
+        self.edge, self.routes = edge, list(routes)
+
+
+def get_edge_routing(edge, routes):
     """Routing for the PEs of one edge of a region, to pass to the paint functions."""
-    return (edge, list(positions))
+    return EdgeRouteInfo(edge, routes)
 
 
-class Port:
+class PortHandle:
     """An edge of a region where one colour enters or leaves, one PE after the other along the edge."""
 
-    def __init__(self, region, color, edge, positions, size, is_input, prefix):
+    def __init__(self, region, color, edge, routes, size, is_input, prefix):
         self.region, self.color, self.edge = region, color, edge
-        self.positions, self.size, self.is_input = list(positions), size, is_input
+        self.positions, self.size, self.is_input = list(routes), size, is_input
         self.name = f"{region.name}.{color.name}{prefix}"
 
     def points(self):
         return [self.region.origin + point for point in self.region.edge_points(self.edge)]
 
 
+class _StreamAt:
+    """A host stream that ends at a PE whose region has painted the colour: `side` of that PE faces the host."""
+
+    def __init__(self, loc, color, name, is_input):
+        self.loc, self.color, self.name, self.is_input = loc, color, name, is_input
+
+
 class CodeRegion:
     """A rectangle of PEs that run one source file, with parameters and routing set PE by PE."""
 
-    def __init__(self, file, name, width, height):
+    def __init__(self, source, name, width, height):
         if width < 1 or height < 1:
             raise ValueError(f"code region '{name}': {width} x {height} PEs is no rectangle")
-        self.file, self.name, self.width, self.height = file, name, width, height
+        self.file, self.name, self.width, self.height = os.fspath(source), name, width, height
         self.origin = IntVector(0, 0)
         self.params = {point: {} for point in self._all().points()}
         self.paints = {}   # (point, colour name) -> list of RoutingPosition
@@ -127,19 +167,22 @@ class CodeRegion:
         """Puts the region's upper left PE at fabric coordinates (x, y)."""
         self.origin = IntVector(x, y)
 
-    def set_param(self, point, name, value=None):
-        self._set([point], name, value)
+    def set_param(self, coord, name=None, value=None, *, color=None):
+        """Sets a parameter of one PE: by name and value, or to a colour that is called like the parameter."""
+        self._set([coord], name, value, color)
 
-    def set_param_range(self, rectangle, name, value=None):
-        self._set(rectangle.points(), name, value)
+    def set_param_range(self, rect, name=None, value=None, *, color=None):
+        self._set(rect.points(), name, value, color)
 
-    def set_param_all(self, name, value=None):
-        self._set(self._all().points(), name, value)
+    def set_param_all(self, name=None, value=None, *, color=None):
+        self._set(self._all().points(), name, value, color)
 
-    def _set(self, points, name, value):
+    def _set(self, points, name, value, color):
+        if color is not None:
+            name, value = (color, None) if name is None else (name, color)
         if isinstance(name, Color):
-            name, value = getattr(name, "param", name.name), name
-        if value is None:
+            name, value = name.param, name
+        if value is None or name is None:
             raise ValueError(f"code region '{self.name}': parameter '{name}' needs a value")
         for point in points:
             self._known(point)
@@ -147,47 +190,51 @@ class CodeRegion:
             if isinstance(value, Color):
                 self.colors.setdefault(value.name, value)
 
-    def paint(self, point, color, positions):
-        self._paint([point], color, positions)
+    def paint(self, coord, color, routes):
+        """Sets the routes of a colour on one PE; several are its switch positions."""
+        self._paint([coord], color, routes)
 
-    def paint_range(self, rectangle, color, positions, edge_info=()):
-        self._paint(rectangle.points(), color, positions, edge_info)
+    def paint_range(self, rect, color, routes, edge_routes=()):
+        self._paint(rect.points(), color, routes, edge_routes)
 
-    def paint_all(self, color, positions, edge_info=()):
-        self._paint(self._all().points(), color, positions, edge_info)
+    def paint_all(self, color, routes, edge_routes=()):
+        self._paint(self._all().points(), color, routes, edge_routes)
 
-    def _paint(self, points, color, positions, edge_info=()):
+    def _paint(self, points, color, routes, edge_routes=()):
         self.colors.setdefault(color.name, color)
         for point in points:
             self._known(point)
-            self.paints[(point, color.name)] = list(positions)
-        for edge, edge_positions in edge_info:
-            for point in self.edge_points(edge):
+            self.paints[(point, color.name)] = list(routes)
+        for info in edge_routes:
+            for point in self.edge_points(info.edge):
                 if (point, color.name) in self.paints:
-                    self.paints[(point, color.name)] = list(edge_positions)
+                    self.paints[(point, color.name)] = list(info.routes)
 
     def _known(self, point):
         if point not in self.params:
             raise ValueError(f"code region '{self.name}': ({point.x}, {point.y}) is outside of its {self.width} x {self.height} PEs")
 
-    def create_input_port(self, color, edge, positions, size, prefix=""):
-        if any(position.inputs for position in positions):
+    def create_input_port(self, color, edge, routes, data_size, prefix=""):
+        if any(position.inputs for position in routes):
             raise ValueError(f"input port of '{self.name}': the input side of its routes is chosen by the layout; leave it out")
-        return self._port(color, edge, positions, size, True, prefix)
+        return self._port(color, edge, routes, data_size, True, prefix)
 
-    def create_output_port(self, color, edge, positions, size, prefix=""):
-        if any(position.outputs for position in positions):
+    def create_output_port(self, color, edge, routes, data_size, prefix=""):
+        if any(position.outputs for position in routes):
             raise ValueError(f"output port of '{self.name}': the output side of its routes is chosen by the layout; leave it out")
-        return self._port(color, edge, positions, size, False, prefix)
+        return self._port(color, edge, routes, data_size, False, prefix)
 
-    def _port(self, color, edge, positions, size, is_input, prefix):
+    def _port(self, color, edge, routes, size, is_input, prefix):
         self.colors.setdefault(color.name, color)
-        self.ports.append(Port(self, color, edge, positions, size, is_input, prefix))
-        return self.ports[-1]
+        port = PortHandle(self, color, edge, routes, size, is_input, prefix)
+        if any(other.name == port.name for other in self.ports):
+            raise ValueError(f"code region '{self.name}': there is a port '{port.name}' already: give one of them a prefix")
+        self.ports.append(port)
+        return port
 
-    def set_symbol_all(self, symbol, array, width, height):
+    def set_symbol_all(self, symbol, data, width, height):
         """Splits a height x width array in equal blocks, one a PE, and sets `symbol` to them at load time (row-major)."""
-        data = np.asarray(array).reshape(height, width)
+        data = np.asarray(data).reshape(height, width)
         if width % self.width or height % self.height:
             raise ValueError(f"set_symbol_all: {height} x {width} does not split over {self.height} x {self.width} PEs")
         rows, columns = height // self.height, width // self.width
@@ -197,38 +244,45 @@ class CodeRegion:
 
 
 class SdkLayout:
-    def __init__(self, platform):
-        self._platform = platform
+    def __init__(self, platform, *, msg_level="WARNING"):
+        """`platform`: an execution platform, a target, or the path of a JSON file with the field "target"."""
+        del msg_level
+        if isinstance(platform, (str, os.PathLike)):
+            with open(platform, encoding="utf-8") as file:
+                platform = SdkTarget(str(json.load(file)["target"]).lower())
+        self._target = platform if isinstance(platform, SdkTarget) else platform.target
         self._regions, self._connections, self._streams = [], [], []
 
-    def create_code_region(self, file, name, width, height):
+    def create_code_region(self, source, name, width, height):
         if any(region.name == name for region in self._regions):
             raise ValueError(f"there is a code region '{name}' already")
-        region = CodeRegion(file, name, width, height)
+        region = CodeRegion(source, name, width, height)
         self._regions.append(region)
         return region
 
-    def connect(self, tx_port, rx_port):
+    def connect(self, tx, rx):
         """Joins an output port to an input port of as many PEs."""
-        if tx_port.is_input or not rx_port.is_input:
-            raise ValueError(f"connect({tx_port.name}, {rx_port.name}): expected an output port, then an input port")
-        if len(tx_port.points()) != len(rx_port.points()):
-            raise ValueError(f"connect({tx_port.name}, {rx_port.name}): {len(tx_port.points())} PEs against {len(rx_port.points())}")
-        self._connections.append((tx_port, rx_port))
+        if tx.is_input or not rx.is_input:
+            raise ValueError(f"connect({tx.name}, {rx.name}): expected an output port, then an input port")
+        if len(tx.points()) != len(rx.points()):
+            raise ValueError(f"connect({tx.name}, {rx.name}): {len(tx.points())} PEs against {len(rx.points())}")
+        self._connections.append((tx, rx))
 
-    def create_input_stream(self, port, io_loc=None, io_buffer_size=None):
+    def create_input_stream(self, port, io_loc=None, io_buffer_size=1024):
         """A stream from the host into a one-PE input port; returns its name."""
         return self._stream(port, True, io_loc, io_buffer_size)
 
-    def create_output_stream(self, port, io_loc=None, io_buffer_size=None):
+    def create_output_stream(self, port, io_loc=None, io_buffer_size=1024):
         """A stream from a one-PE output port to the host; returns its name."""
         return self._stream(port, False, io_loc, io_buffer_size)
 
-    def create_input_stream_from_loc(self, io_loc, port, **options):
-        return self._stream(port, True, io_loc, options.get("io_buffer_size"))
+    def create_input_stream_from_loc(self, loc, color, prefix=""):
+        """A stream from the host to the PE at fabric coordinates `loc`, whose region routes `color`; returns its name."""
+        return self._stream_at(loc, color, prefix, True)
 
-    def create_output_stream_from_loc(self, io_loc, port, **options):
-        return self._stream(port, False, io_loc, options.get("io_buffer_size"))
+    def create_output_stream_from_loc(self, loc, color, prefix=""):
+        """A stream from the PE at fabric coordinates `loc`, whose region routes `color`, to the host; returns its name."""
+        return self._stream_at(loc, color, prefix, False)
 
     def _stream(self, port, is_input, io_loc, io_buffer_size):
         del io_buffer_size  # a host link of the simulated fabric needs none
@@ -236,23 +290,40 @@ class SdkLayout:
             raise ValueError(f"stream on {port.name}: the port's direction does not fit")
         if len(port.points()) != 1:
             raise ValueError(f"stream on {port.name}: a host stream needs a port of one PE, this one has {len(port.points())}")
+        return self._add_stream(port, io_loc)
+
+    def _stream_at(self, loc, color, prefix, is_input):
+        name = f"{prefix}{'_' if prefix else ''}{color.name}_{loc.x}_{loc.y}"
+        return self._add_stream(_StreamAt(loc, color, name, is_input), None)
+
+    def _add_stream(self, port, io_loc):
+        if any(other.name == port.name for other, _ in self._streams):
+            raise ValueError(f"there is a stream '{port.name}' already: give one of them a prefix")
         self._streams.append((port, io_loc))
         return port.name
 
-    def hstack(self, *regions):
-        """Places regions side by side, left to right, from the first one's place."""
-        for left, right in zip(regions, regions[1:]):
-            right.place(left.origin.x + left.width, left.origin.y)
+    def hstack(self, children, origin=None):
+        """Places regions side by side, left to right, from `origin` or the first one's place; returns their width together."""
+        at = origin or children[0].origin
+        for region in children:
+            region.place(at.x, at.y)
+            at = IntVector(at.x + region.width, at.y)
+        return sum(region.width for region in children)
 
-    def vstack(self, *regions):
-        """Places regions one below the other, from the first one's place."""
-        for upper, lower in zip(regions, regions[1:]):
-            lower.place(upper.origin.x, upper.origin.y + upper.height)
+    def vstack(self, children, origin=None):
+        """Places regions one below the other, from `origin` or the first one's place; returns their height together."""
+        at = origin or children[0].origin
+        for region in children:
+            region.place(at.x, at.y)
+            at = IntVector(at.x, at.y + region.height)
+        return sum(region.height for region in children)
 
-    def compile(self, out_prefix="out", libs=(), save_port_map=False, f16_type=None, cslc_prefix=""):
+    def compile(self, out_prefix="out", libs=(), cslc_prefix="", save_port_map=False, f16_type=FP16TYPE.F16):
         """Compiles with cslc into the directory `out_prefix`; returns the artifacts that SdkRuntime takes.
 
-        `cslc_prefix` is the folder that holds cslc; empty: the one on PATH."""
+        `cslc_prefix` is the folder that holds cslc; empty: the one on PATH. The map of the host streams is written in any case,
+        to NAME_port_map.json in the directory NAME."""
+        del save_port_map
         plan = _Plan(self._regions, self._connections, self._streams)
         os.makedirs(out_prefix, exist_ok=True)
         source = os.path.join(out_prefix, "layout.csl")
@@ -261,7 +332,7 @@ class SdkLayout:
             file.write("// a PE that only routes\ncomptime {}\n")
         with open(source, "w", encoding="utf-8") as file:
             file.write(plan.text(os.path.abspath(empty)))
-        command = [os.path.join(cslc_prefix, "cslc"), source, f"--arch={self._platform.target.value}", f"--fabric-dims={plan.width},{plan.height}",
+        command = [os.path.join(cslc_prefix, "cslc"), source, f"--arch={self._target.value}", f"--fabric-dims={plan.width},{plan.height}",
                    "--fabric-offsets=0,0", "-o", out_prefix]
         for lib in libs:
             command += ["--import-path", lib]
@@ -269,12 +340,15 @@ class SdkLayout:
             command.append(f"--fp16-format={FP16TYPE(f16_type).value}")
         if subprocess.run(command, check=False).returncode != 0:
             raise RuntimeError(f"SdkLayout.compile: cslc refused the program (its generated layout is {source})")
-        if save_port_map:
-            with open(os.path.join(out_prefix, "port_map.json"), "w", encoding="utf-8") as file:
-                json.dump({name: list(where) for name, where in plan.streams.items()}, file, indent=1)
+        name = os.path.basename(os.path.abspath(out_prefix))
+        with open(os.path.join(out_prefix, f"{name}_port_map.json"), "w", encoding="utf-8") as file:
+            json.dump({"buses": [{"port_name": stream, "x": x, "y": y, "side": side, "color": color}
+                                 for stream, (x, y, side, color) in plan.streams.items()]}, file, indent=1)
         patches = [(region.origin.x + point.x, region.origin.y + point.y, symbol, array)
                    for region in self._regions for point, symbol, array in region.symbols]
-        return SdkCompileArtifacts(out_prefix, patches, plan.streams)
+        artifacts = SdkCompileArtifacts(out_prefix, patches, plan.streams)
+        artifacts.save()
+        return artifacts
 
 
 class _Plan:
@@ -295,6 +369,14 @@ class _Plan:
         for region in regions:
             for color in region.colors.values():
                 self._find((region.name, color.name))
+        at_pes = [port for port, _ in streams if isinstance(port, _StreamAt)]
+        streams = [(port, io_loc) for port, io_loc in streams if not isinstance(port, _StreamAt)]
+        for stream in at_pes:
+            if stream.loc not in self.occupied:
+                raise ValueError(f"stream '{stream.name}': there is no code region at ({stream.loc.x}, {stream.loc.y})")
+            stream.region = self.occupied[stream.loc]
+            stream.region.colors.setdefault(stream.color.name, stream.color)
+            self._find((stream.region.name, stream.color.name))
         ports = [port for connection in connections for port in connection] + [port for port, _ in streams]
         self._share_names()
         for tx, rx in connections:
@@ -320,6 +402,8 @@ class _Plan:
         self.stream_roots = {}
         for port, io_loc in streams:
             self._host_link(port, io_loc)
+        for stream in at_pes:
+            self._link_at(stream)
         self.values = self._choose_values()
         self.streams = {name: (x, y, side, self.values[root]) for name, (x, y, side, root) in self.stream_roots.items()}
 
@@ -436,6 +520,27 @@ class _Plan:
             ends = ([toward_host], [toward_port]) if port.is_input else ([toward_port], [toward_host])
             self._route(path[index], root, [RoutingPosition(*ends)])
         self.stream_roots[port.name] = (border.x, border.y, side.value, root)
+
+    def _link_at(self, stream):
+        """From the side of a PE that its painted route names straight on to the border of the fabric."""
+        root, at = self._port_root(stream), stream.loc
+        painted = self.routes.get(at, {}).get(root)
+        routes = (painted[0].inputs if stream.is_input else painted[0].outputs) if painted else ()
+        sides = [route for route in routes if route is not Route.RAMP]
+        if painted and not sides:
+            raise ValueError(f"stream '{stream.name}': the route of colour '{stream.color.name}' at ({at.x}, {at.y}) leads to no neighbour")
+        side = sides[0] if sides else Route.WEST
+        if not painted:
+            ends = ([side], [Route.RAMP]) if stream.is_input else ([Route.RAMP], [side])
+            self._route(at, root, [RoutingPosition(*ends)])
+        to = IntVector(at.x + _STEP[side][0], at.y + _STEP[side][1])
+        while 0 <= to.x < self.width and 0 <= to.y < self.height:
+            if root in self.routes.get(to, {}):
+                raise ValueError(f"stream '{stream.name}': colour '{stream.color.name}' is in use at ({to.x}, {to.y}), on the way to the border")
+            ends = ([side], [_OPPOSITE[side]]) if stream.is_input else ([_OPPOSITE[side]], [side])
+            self._route(to, root, [RoutingPosition(*ends)])
+            at, to = to, IntVector(to.x + _STEP[side][0], to.y + _STEP[side][1])
+        self.stream_roots[stream.name] = (at.x, at.y, side.value, root)
 
     def _choose_values(self):
         """Greedy colouring of the graph of colours that meet on a PE (or whose PEs could mix wavelets of one value)."""

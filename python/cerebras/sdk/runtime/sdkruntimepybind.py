@@ -11,13 +11,13 @@ import numpy as np
 from cerebras.sdk.runtime import _sdkhost
 from cerebras.sdk.runtime.platform import (SdkCompileArtifacts, SdkExecutionPlatform, SdkTarget,
                                            SimfabConfig, get_platform, get_simulator, get_system)
-from cerebras.sdk.runtime.sdklayout import (FP16TYPE, CodeRegion, Color, Edge, Port, Route, RoutingPosition,
-                                            SdkLayout, get_edge_routing)
+from cerebras.sdk.runtime.sdklayout import (FP16TYPE, CodeRegion, Color, Edge, EdgeRouteInfo, PortHandle, Route,
+                                            RoutingPosition, SdkLayout, get_edge_routing)
 from cerebras.sdk.sdk_utils import cast_uint32
 
 __all__ = ["SdkRuntime", "MemcpyDataType", "MemcpyOrder", "Task", "SdkTarget", "SimfabConfig",
            "SdkExecutionPlatform", "SdkCompileArtifacts", "get_platform", "get_simulator", "get_system",
-           "SdkLayout", "CodeRegion", "FP16TYPE", "Color", "Edge", "Port", "Route", "RoutingPosition",
+           "SdkLayout", "CodeRegion", "FP16TYPE", "Color", "Edge", "EdgeRouteInfo", "PortHandle", "Route", "RoutingPosition",
            "get_edge_routing"]
 
 
@@ -59,17 +59,21 @@ stopped_runtimes = {}
 class SdkRuntime:
     """Drives one compiled program. Order of use: load(), run(), copies and launches, stop()."""
 
-    def __init__(self, artifacts, platform=None, *, cmaddr=None, suppress_simfab_trace=False,
+    def __init__(self, bindir=None, platform=None, *, artifacts=None, cmaddr=None, suppress_simfab_trace=False,
                  simfab_numthreads=None, msg_level="WARNING", memcpy_required=True, simulator=True):
+        """`bindir` or `artifacts`: the directory of a compiled program, or its SdkCompileArtifacts."""
+        if (bindir is None) == (artifacts is None):
+            raise TypeError("SdkRuntime: expected the directory of a compiled program, or its artifacts")
         if cmaddr:
             raise RuntimeError(f"SdkRuntime: cmaddr '{cmaddr}' names a CS system; this runtime drives the simulated "
                                "fabric only: leave cmaddr out")
-        bindir = artifacts.path if isinstance(artifacts, SdkCompileArtifacts) else os.fspath(artifacts)
-        self._bindir = os.path.abspath(bindir)
+        program = bindir if artifacts is None else artifacts
+        if not isinstance(program, SdkCompileArtifacts):
+            program = SdkCompileArtifacts(program)
+        self._bindir = os.path.abspath(program.path)
         config = platform.config if platform is not None else None
         threads = simfab_numthreads or (config.num_threads if config else 0) or 0
-        self._patches = artifacts.patches if isinstance(artifacts, SdkCompileArtifacts) else []
-        self._streams = artifacts.streams if isinstance(artifacts, SdkCompileArtifacts) else {}
+        self._patches, self._streams = program.patches, program.streams
         self._runtime = _sdkhost.Runtime(self._bindir, int(threads), bool(memcpy_required))
         self._core_path = None
         if config is not None and config.dump_core:
@@ -147,8 +151,12 @@ class SdkRuntime:
         """The id of an exported symbol, or the value of an exported colour."""
         return self._runtime.symbol_id(name)
 
-    def get_port_id(self, name):
-        return self._streams[name]
+    get_symbol = get_id  # so called in an example of the documentation
+
+    def get_port_id(self, port_name):
+        """A number for a host stream, which send() and receive() take in place of its name."""
+        self._stream(port_name)
+        return list(self._streams).index(port_name)
 
     def coord_logical_to_physical(self, coords):
         """Fabric coordinates of a PE of the program rectangle."""
@@ -171,17 +179,21 @@ class SdkRuntime:
 
     def memcpy_h2d_stride(self, dest, src, px, py, w, h, elem_per_pe, row_stride, col_stride, *, streaming, data_type,
                           order, nonblock):
-        """As memcpy_h2d to every row_stride-th row and col_stride-th column, starting at (px, py)."""
-        words = self._words(src, w * h * elem_per_pe, "memcpy_h2d_stride")
+        """As memcpy_h2d to some PEs of a rectangle of w x h: in a row every row_stride-th PE, from the first on, in a column every
+        col_stride-th. `src` holds the data of these PEs only, in the order of memcpy_h2d for a rectangle of their number."""
+        if row_stride < 1 or col_stride < 1:
+            raise ValueError(f"memcpy_h2d_stride: row_stride {row_stride} and col_stride {col_stride} must be positive")
+        columns, rows = range(px, px + w, row_stride), range(py, py + h, col_stride)
+        words = self._words(src, len(columns) * len(rows) * elem_per_pe, "memcpy_h2d_stride")
+        if self._is_col_major(order):
+            by_pe = words.reshape(elem_per_pe, len(columns), len(rows)).transpose(2, 1, 0)
+        else:
+            by_pe = words.reshape(len(rows), len(columns), elem_per_pe)
         last = None
-        for y in range(h):
-            for x in range(w):
-                if self._is_col_major(order):
-                    part = words.reshape(elem_per_pe, w, h)[:, x, y]
-                else:
-                    part = words.reshape(h, w, elem_per_pe)[y, x]
-                last = self._h2d(dest, np.ascontiguousarray(part), px + x * col_stride, py + y * row_stride, 1, 1,
-                                 elem_per_pe, streaming, data_type, order, True, 0)
+        for part, y in zip(by_pe, rows):
+            for words_of_pe, x in zip(part, columns):
+                last = self._h2d(dest, np.ascontiguousarray(words_of_pe), x, y, 1, 1, elem_per_pe, streaming, data_type,
+                                 order, True, 0)
         return self._end(last, nonblock)
 
     def memcpy_d2h(self, dest, src, px, py, w, h, elem_per_pe, *, streaming, data_type, order, nonblock):
@@ -294,33 +306,42 @@ class SdkRuntime:
 
     # streams of an SdkLayout program
 
-    def send(self, port, array, size=None, nonblock=False):
-        """Sends the words of `array` into an input stream."""
+    def send(self, port, src, n_wavelets=None, nonblock=False):
+        """Sends the words of `src`, or the first `n_wavelets` of them, into an input stream. 16-bit elements are sent in the low
+        halves of wavelets."""
         self._need("running", "send")
-        words = np.ascontiguousarray(array).ravel()
+        words = np.ascontiguousarray(src).ravel()
         if words.dtype.itemsize == 2:
             words = words.view(np.uint16).astype(np.uint32)
-        words = words.view(np.uint32)[:size]
-        return self._end(Task(self._runtime.send(self._stream(port), words)), nonblock)
+        if words.dtype.itemsize != 4:
+            raise TypeError(f"send: expected an array of 32-bit or 16-bit elements, got {words.dtype}")
+        words = words.view(np.uint32)
+        if n_wavelets is not None and not 0 <= n_wavelets <= words.size:
+            raise ValueError(f"send: {n_wavelets} wavelets are asked for, the array has {words.size} elements")
+        return self._end(Task(self._runtime.send(self._stream(port), words[:n_wavelets])), nonblock)
 
-    def receive(self, port, array, size, nonblock=False):
-        """Receives `size` words from an output stream into `array` (32-bit elements, or 16-bit ones taken from the low halves)."""
+    def receive(self, port, dest, n_wavelets, nonblock=False):
+        """Receives `n_wavelets` words from an output stream into `dest`, an array of 32-bit elements."""
         self._need("running", "receive")
-        if array.size < size:
-            raise ValueError(f"receive: {size} words do not fit an array of {array.size}")
-        buffer = np.zeros(size, np.uint32)
+        if dest.dtype.itemsize != 4:
+            raise TypeError(f"receive: expected an array of 32-bit elements, got {dest.dtype}")
+        if dest.size < n_wavelets:
+            raise ValueError(f"receive: {n_wavelets} words do not fit an array of {dest.size}")
+        if not dest.flags["C_CONTIGUOUS"]:
+            raise ValueError("receive: the array must be contiguous in C order")
+        buffer = np.zeros(n_wavelets, np.uint32)
         ticket = self._runtime.receive(self._stream(port), buffer)
-        if array.dtype.itemsize == 4:
-            self._pending.append((ticket, buffer, array.reshape(-1)[:size]))
-        else:
-            raise TypeError(f"receive: expected an array of 32-bit elements, got {array.dtype}")
+        self._pending.append((ticket, buffer, dest.reshape(-1)[:n_wavelets]))
         return self._end(Task(ticket), nonblock)
 
-    def receive_tofile(self, port, path, size, nonblock=False):
+    def receive_tofile(self, port, outfile, n_wavelets=None, nonblock=False):
         """As receive, into a file of raw little-endian words."""
-        array = np.zeros(size, np.uint32)
-        task = self.receive(port, array, size, nonblock=False)
-        array.tofile(path)
+        if n_wavelets is None:
+            raise TypeError("receive_tofile: n_wavelets is needed here: the simulated fabric ends a run when nothing moves any more, "
+                            "so an endless receive could not be told from a deadlock")
+        array = np.zeros(n_wavelets, np.uint32)
+        task = self.receive(port, array, n_wavelets, nonblock=False)
+        array.tofile(outfile)
         del nonblock
         return task
 
@@ -329,6 +350,8 @@ class SdkRuntime:
 
     def _stream(self, port):
         name = getattr(port, "name", port)
+        if isinstance(name, int) and 0 <= name < len(self._streams):
+            name = list(self._streams)[name]
         if name not in self._streams:
             raise KeyError(f"no stream '{name}' in this program; known: {', '.join(self._streams) or 'none'}")
         return self._streams[name]

@@ -22,13 +22,13 @@ def memcpy_view(arr, datatype):
     return arr.view(datatype).reshape(arr.shape + (4 // datatype.itemsize,))[..., 0]
 
 
-def input_array_to_u32(np_arr, sentinel, fast_dim_sz):
+def input_array_to_u32(np_arr=None, sentinel=None, fast_dim_sz=1, *, arr=None):
     """16-bit values as 32-bit words: the value below, and above it either zero or an index.
 
     sentinel None: the high half is zero. Otherwise it holds the index of the element in the innermost
-    dimension, 0 to fast_dim_sz - 1.
+    dimension, 0 to fast_dim_sz - 1. (`arr`: what the documentation calls np_arr, the examples' name.)
     """
-    flat = np.ascontiguousarray(np_arr).ravel()
+    flat = np.ascontiguousarray(np_arr if arr is None else arr).ravel()
     if flat.dtype.itemsize == 4:
         return flat.view(np.uint32).copy()
     if flat.dtype.itemsize != 2:
@@ -82,7 +82,7 @@ def calculate_cycles(timestamp_buf):
     halves = []
     for word in words[:3]:
         halves += [int(word) & 0xFFFF, int(word) >> 16]
-    return sub_ts(halves)
+    return np.int64(sub_ts(halves))
 
 
 def get_api_info_dict(bindir):
