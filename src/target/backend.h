@@ -31,6 +31,10 @@ struct DeviceAccess {
   std::vector<std::pair<std::string, std::string>> env;
   std::string name;     // "NVIDIA H200, compute capability 9.0, driver for CUDA 13.0"
   double copy_gbs = 0;  // a copy on the device: bytes read plus bytes written, GB/s
+  // The library that tells what runs on the device, as a process inside opens it; empty where there
+  // is none that can be used, and then why.
+  std::string tracer;
+  std::string no_tracer;
 };
 
 // A tool that looks for faults which results need not show, and what came of it on one candidate.

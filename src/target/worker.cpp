@@ -111,6 +111,16 @@ Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& 
                 os::SharedMemory::Create("samples", sizeof(SamplePage), os::Sharing::kWritable));
     command.fds.emplace_back(worker.samples_.fd(), kSamplesFd);
   }
+  if (spec.trace) {
+    SZARENA_CHECK(spec.device != nullptr && !spec.device->tracer.empty(), "nothing can trace here");
+    SZARENA_TRY(worker.trace_,
+                os::SharedMemory::Create("trace", sizeof(TracePage), os::Sharing::kWritable));
+    auto& page = *reinterpret_cast<TracePage*>(worker.trace_.data());
+    SZARENA_CHECK(spec.device->tracer.size() < sizeof page.library,
+                  "the tracer's path is too long");
+    spec.device->tracer.copy(page.library, sizeof page.library - 1);
+    command.fds.emplace_back(worker.trace_.fd(), kTraceFd);
+  }
   command.limits.cpu_seconds = spec.cpu_seconds;
   command.limits.address_space_bytes =
       (2ull << 30) + (256ull << 20) * static_cast<uint64_t>(spec.threads) +
@@ -171,6 +181,12 @@ Worker::Samples Worker::TakeSamples() const {
     }
   }
   return samples;
+}
+
+Trace Worker::TakeTrace() const {
+  SZARENA_CHECK(trace_.data() != nullptr, "the worker traces nothing");
+  // The process is stopped, but it may have left the page in any state.
+  return ReadTrace(*reinterpret_cast<const TracePage*>(trace_.data()));
 }
 
 Worker::~Worker() { Kill(); }

@@ -16,6 +16,7 @@
 #include "sandbox/sandbox.h"
 #include "target/backend.h"
 #include "target/protocol.h"
+#include "target/trace.h"
 
 namespace szarena::target {
 
@@ -30,6 +31,7 @@ struct WorkerSpec {
   std::chrono::milliseconds load_timeout{10000};
   uint64_t cpu_seconds = 120;
   bool take_samples = false;  // of where its processor time goes (samples.h)
+  bool trace = false;         // has the device's tracer tell what runs during calls (trace.h)
   const DeviceAccess* device =
       nullptr;  // calls run on a device: their data are moved there before and fetched afterwards
 };
@@ -107,6 +109,9 @@ class Worker {
   };
   Samples TakeSamples() const;
 
+  // Of devices, started with `trace`: what ran during the last call. A claim of the process.
+  Trace TakeTrace() const;
+
   // Ends the process and waits until it is gone.
   void Kill();
   // What the candidate printed (at most 64 kB each), after the end.
@@ -128,6 +133,7 @@ class Worker {
   os::SharedMemory input_;
   os::SharedMemory output_;
   os::SharedMemory samples_;  // empty: none are taken
+  os::SharedMemory trace_;    // empty: nothing is traced
   pid_t pid_ = -1;            // of the driver itself, told by the kernel
   os::UniqueFd pidfd_;
   bool alive_ = false;

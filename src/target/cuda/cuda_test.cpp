@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "os/temp_dir.h"
@@ -35,7 +36,8 @@ BuildResult CompileCopy(const sandbox::Sandbox& sandbox, const std::string& body
   Candidate candidate;
   candidate.files.push_back(
       {"candidate.cpp",
-       "#include \"szarena_candidate_cuda.h\"\n#include <cstring>\n#include <unistd.h>\n"
+       "#include \"szarena_candidate_cuda.h\"\n#include <cstring>\n#include <dlfcn.h>\n"
+       "#include <unistd.h>\n"
        "uint64_t szarena_cuda_workspace_bytes(const szarena_problem*) { return 64; }\n"
        "int szarena_cuda_run(const szarena_problem* p, const void* in, void* out, uint64_t, "
        "void* workspace, uint64_t,\n"
@@ -62,15 +64,16 @@ class CudaTarget : public testing::Test {
     device_ = new DeviceAccess(std::move(*device));
   }
 
-  // A worker on CompileCopy(body).
-  static Worker StartWorker(const std::string& body) {
+  // A worker on CompileCopy(body); `traced_on`: the device that it is traced on.
+  static Worker StartWorker(const std::string& body, const DeviceAccess* traced_on = nullptr) {
     const BuildResult built = CompileCopy(*sandbox_, body);
     WorkerSpec worker_spec;
     worker_spec.driver = DriverProgram();
     worker_spec.library = built.library;
     worker_spec.compressor = false;
     worker_spec.need_backward = false;
-    worker_spec.device = device_;
+    worker_spec.device = traced_on != nullptr ? traced_on : device_;
+    worker_spec.trace = traced_on != nullptr;
     const std::vector<SlotSizes> slots(3, SlotSizes{kBytes, kBytes});
     worker_spec.input_bytes = InputBytesFor(slots);
     worker_spec.output_bytes = OutputBytesFor(slots);
@@ -250,6 +253,101 @@ TEST_F(CudaTarget, BuildsWithNvcc) {
   ASSERT_TRUE(built) << built.error().ToString();
   EXPECT_FALSE(built->ok);
   EXPECT_THAT(built->reason, HasSubstr("a.cu(6)"));
+}
+
+// What a traced candidate says it launched on the device of these tests.
+constexpr char kLaunches[] =
+    "  using Launch = int (*)(const char*, uint64_t);\n"
+    "  auto launch = reinterpret_cast<Launch>(dlsym(RTLD_DEFAULT, \"szarena_host_launch\"));\n"
+    "  auto clear = reinterpret_cast<int (*)(void*, unsigned char, size_t, void*)>(\n"
+    "      dlsym(RTLD_DEFAULT, \"cuMemsetD8Async\"));\n"
+    "  for (int i = 0; i < LAUNCHES; ++i) launch(\"_Z6EncodePKfPj\", 2000);\n"
+    "  launch(\"_Z4ScanPj\", 500);\n  clear(out, 0, 32, nullptr);\n";
+
+class Tracing : public CudaTarget {
+ protected:
+  static Trace TraceWith(const std::string& wrong, const std::string& body) {
+    DeviceAccess device = *device_;
+    if (!wrong.empty()) device.env.emplace_back("SZARENA_HOST_CUPTI", wrong);
+    Worker worker = StartWorker(body, &device);
+    const Outcome outcome = RunOnce(worker);
+    EXPECT_TRUE(outcome.ok) << outcome.message;
+    for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(All(worker.output(i), static_cast<int>(7 + i)));
+    return worker.TakeTrace();
+  }
+  static std::string Launching(const std::string& launches) {
+    std::string text = kLaunches;
+    return text.replace(text.find("LAUNCHES"), 8, launches);
+  }
+};
+
+TEST_F(Tracing, TheLibraryIsFoundBesideTheDriver) {
+  EXPECT_THAT(device_->tracer, HasSubstr("libcupti.so.13"));
+  EXPECT_EQ(device_->no_tracer, "");
+}
+
+TEST_F(Tracing, KernelsOfTheCallsAreCountedAndNothingElse) {
+  const Trace trace = TraceWith("", Launching("2"));
+  ASSERT_EQ(trace.failure, "");
+  EXPECT_EQ(trace.launches, 9U);
+  EXPECT_DOUBLE_EQ(trace.seconds, 3 * 4500e-9);
+  ASSERT_EQ(trace.kernels.size(), 2U);
+  EXPECT_EQ(trace.kernels[0].name, "Encode(float const*, unsigned int*)");
+  EXPECT_EQ(trace.kernels[0].launches, 6U);
+  EXPECT_EQ(trace.kernels[0].grid[0], 132U);
+  EXPECT_EQ(trace.kernels[0].registers, 40U);
+  EXPECT_EQ(trace.kernels[1].name, "Scan(unsigned int*)");
+  // The candidate's clearings, not the driver's marks; no copy of the driver's.
+  const auto& sets = trace.transfers[static_cast<size_t>(Transfer::kSet)];
+  EXPECT_EQ(sets.count, 3U);
+  EXPECT_EQ(sets.bytes, 96U);
+  for (const Transfer copy : {Transfer::kToDevice, Transfer::kFromDevice, Transfer::kOnDevice})
+    EXPECT_EQ(trace.transfers[static_cast<size_t>(copy)].count, 0U);
+}
+
+TEST_F(Tracing, RecordsInManyBuffersAndLateOnesAreWaitedFor) {
+  EXPECT_EQ(TraceWith("", Launching("100")).launches, 303U);
+  const Trace late = TraceWith("late", Launching("2"));
+  EXPECT_EQ(late.failure, "");
+  EXPECT_EQ(late.launches, 9U);
+}
+
+TEST_F(Tracing, WhatIsWrongWithTheLibraryGivesAReasonAndNoFigure) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"version", "CUPTI version 990000 are not known"},
+      {"refuses", "cuptiActivityEnable: CUPTI_ERROR"},
+      {"never", "0 of the driver's 4 marks"},
+      {"cut", "cut short"},
+      {"outside", "outside its buffer"},
+      {"backwards", "no usable time"},
+      {"dropped", "3 records were dropped"},
+  };
+  for (const auto& [wrong, reason] : cases) {
+    const Trace trace = TraceWith(wrong, Launching("2"));
+    EXPECT_THAT(trace.failure, HasSubstr(reason)) << wrong;
+    EXPECT_EQ(trace.launches, 0U) << wrong;
+  }
+}
+
+TEST_F(Tracing, CallsWithoutAKernelGiveNoFigure) {
+  EXPECT_EQ(TraceWith("", "").failure, "no kernel ran");
+}
+
+TEST_F(Tracing, ADeviceWithoutTheLibrarySaysSo) {
+  const auto folder = os::TempDir::Create("driver-", 0755);
+  ASSERT_TRUE(folder);
+  const std::string host = SZARENA_HOST_CUDA_FOLDER;
+  std::filesystem::copy_file(host + "/libcuda.so.1", folder->path() + "/libcuda.so.1");
+  auto device = FindDeviceWith(*sandbox_, folder->path());
+  ASSERT_TRUE(device) << device.error().ToString();
+  EXPECT_EQ(device->tracer, "");
+  EXPECT_THAT(device->no_tracer, HasSubstr("no CUPTI was found"));
+  // Something else under that name.
+  std::ofstream(folder->path() + "/libcupti.so.13") << "no library";
+  device = FindDeviceWith(*sandbox_, folder->path());
+  ASSERT_TRUE(device) << device.error().ToString();
+  EXPECT_EQ(device->tracer, "");
+  EXPECT_THAT(device->no_tracer, HasSubstr("libcupti.so.13"));
 }
 
 // A compute-sanitizer that is a script: it runs the program as the real one does, then says `end`.

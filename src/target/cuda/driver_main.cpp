@@ -3,10 +3,13 @@
 // on a stream of its own. From the moment the library is loaded nothing here is trusted: what the
 // device's events say is a claim that the judge holds against its own clock
 // (docs/contracts/cuda.md). `driver --probe` loads no candidate: it prints what the device is and
-// how fast it copies. `driver --check` makes the calls of a file, for tools that watch a program.
+// how fast it copies. `driver --probe-tracer` says whether a CUPTI can be used. `driver --check`
+// makes the calls of a file, for tools that watch a program. Started with a trace page, it has
+// CUPTI tell what runs during the calls.
 #include "target/cuda/driver_api.h"
 
 #include "target/cuda/check_jobs.h"
+#include "target/cuda/tracer.h"
 
 #include "szarena_candidate_cuda.h"
 #include "target/driver.h"
@@ -56,6 +59,7 @@ Buffer input_memory;
 Buffer output_memory;
 Buffer workspace;
 Buffer payload_memory;
+Buffer mark_memory;
 // Host memory for what is compared piece by piece.
 constexpr uint64_t kPieceBytes = 16ull << 20;
 char* piece = nullptr;
@@ -103,10 +107,30 @@ bool Grow(Buffer& buffer, uint64_t size, const char* what) {
   return true;
 }
 
+// Where the judge asks for it. Before the device is opened, so that nothing runs unseen.
+bool StartTracer() {
+  struct stat info;
+  if (fstat(kTraceFd, &info) < 0) return true;
+  void* page = mmap(nullptr, sizeof(TracePage), PROT_READ | PROT_WRITE, MAP_SHARED, kTraceFd, 0);
+  if (page == MAP_FAILED) return Refuse("cannot map the trace page");
+  cuda::tracer.Start(static_cast<TracePage*>(page));
+  return true;
+}
+
+// Something that only the driver does, seen in the records.
+bool Mark(uint64_t& marks) {
+  if (!cuda::tracer.started()) return true;
+  ++marks;
+  return Ok(api.MemsetD8(mark_memory.at, cuda::kMarkValue, cuda::kMarkBytes, stream),
+            "cuMemsetD8Async");
+}
+
 bool Load() {
   CUresult code = 0;
+  if (!api_ready && !StartTracer()) return false;
   if (!api_ready && !OpenDevice(code)) return Refuse("%s", api_message);
   api_ready = true;
+  if (cuda::tracer.started() && !Grow(mark_memory, kAlignment, "marks")) return false;
   if (piece == nullptr) {
     void* got = mmap(nullptr, kPieceBytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -263,9 +287,12 @@ bool Call() {
   const bool forward = static_cast<CallKind>(control->kind) == CallKind::kForward;
   const bool transfers = control->with_transfers != 0;
   const auto as_stream = reinterpret_cast<szarena_stream>(stream);
+  uint64_t marks = 0;
+  if (cuda::tracer.started()) cuda::tracer.Begin();
   for (uint32_t i = control->first_slot; i < control->slot_count; ++i) {
     Slot& slot = control->slots[i];
     const DeviceSlot& here = device_slots[i];
+    if (!Mark(marks)) return false;
     void* output = Pointer(here.output);
     const void* input = Pointer(here.input + InputSkew(slot));
     if (transfers && !CopyIn(slot, here)) return false;
@@ -282,10 +309,13 @@ bool Call() {
     if (transfers && !CopyOut(slot, here, forward)) return false;
     slot.called = 1;
   }
+  if (!Mark(marks)) return false;
   // Work that the candidate did not order before the end of the stream is waited for, too: it
   // counts in the judge's time.
-  return Ok(api.StreamSynchronize(stream), "the call") &&
-         Ok(api.CtxSynchronize(), "after the call");
+  if (!Ok(api.StreamSynchronize(stream), "the call") || !Ok(api.CtxSynchronize(), "after the call"))
+    return false;
+  if (cuda::tracer.started()) cuda::tracer.End(marks);
+  return true;
 }
 
 // Whether the input on the device is still what was put there.
@@ -467,11 +497,25 @@ int Probe() {
   return 0;
 }
 
+// Whether the library at `path` is a CUPTI that can be used here.
+int ProbeTracer(const char* path) {
+  cuda::CuptiApi cupti;
+  char why[400];
+  if (cupti.Open(path, why, sizeof why)) {
+    printf("tracer\t%u\n", cupti.version);
+  } else {
+    printf("missing\t%s\n", why);
+  }
+  return 0;
+}
+
 }  // namespace
 }  // namespace szarena::target::driver
 
 int main(int argc, char** argv) {
   if (argc == 2 && strcmp(argv[1], "--probe") == 0) return szarena::target::driver::Probe();
+  if (argc == 3 && strcmp(argv[1], "--probe-tracer") == 0)
+    return szarena::target::driver::ProbeTracer(argv[2]);
   if (argc == 2 && strcmp(argv[1], "--check") == 0) return szarena::target::driver::Check();
   return szarena::target::driver::Serve(szarena::target::driver::Run);
 }

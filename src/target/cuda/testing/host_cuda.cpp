@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Test fixture: a library with the CUDA driver's names that computes on the host. "Device memory"
 // is host memory behind inaccessible pages, so that a candidate of the tests (plain C++) runs
-// through the real driver program and protocol.
+// through the real driver program and protocol. What such a candidate says that it launched
+// (szarena_host_launch) and what is copied and cleared is told to host_cupti.cpp.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -12,6 +13,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "target/cuda/testing/host_activity.h"
+
 #define HOST_CUDA extern "C" __attribute__((visibility("default"))) int
 
 namespace {
@@ -20,7 +23,18 @@ struct Event {
 };
 constexpr size_t kHeader = 4096;
 void* Host(unsigned long long at) { return reinterpret_cast<void*>(at); }
+
+szarena_host_observer observer = nullptr;
+void Tell(uint32_t kind, uint64_t bytes, uint32_t detail, const char* name = nullptr,
+          uint64_t nanoseconds = 1000) {
+  if (observer != nullptr) observer({kind, detail, bytes, nanoseconds, name});
+}
 }  // namespace
+
+HOST_CUDA szarena_host_observe(szarena_host_observer given) { return observer = given, 0; }
+HOST_CUDA szarena_host_launch(const char* name, uint64_t nanoseconds) {
+  return Tell(10, 0, 0, name, nanoseconds), 0;
+}
 
 HOST_CUDA cuInit(unsigned) {
   return getenv("SZARENA_HOST_CUDA_FAILS") != nullptr ? 100 : 0;
@@ -65,16 +79,16 @@ HOST_CUDA cuMemFree_v2(unsigned long long at) {
 HOST_CUDA cuMemHostRegister_v2(void*, size_t, unsigned) { return 0; }
 HOST_CUDA cuMemHostUnregister(void*) { return 0; }
 HOST_CUDA cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, size_t size, void*) {
-  return memcpy(Host(to), from, size), 0;
+  return Tell(1, size, 1), memcpy(Host(to), from, size), 0;
 }
 HOST_CUDA cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, size_t size, void*) {
-  return memcpy(to, Host(from), size), 0;
+  return Tell(1, size, 2), memcpy(to, Host(from), size), 0;
 }
 HOST_CUDA cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t size, void*) {
-  return memcpy(Host(to), Host(from), size), 0;
+  return Tell(1, size, 8), memcpy(Host(to), Host(from), size), 0;
 }
 HOST_CUDA cuMemsetD8Async(unsigned long long at, unsigned char value, size_t size, void*) {
-  return memset(Host(at), value, size), 0;
+  return Tell(2, size, value), memset(Host(at), value, size), 0;
 }
 HOST_CUDA cuGetErrorName(int code, const char** name) {
   return *name = code == 100 ? "CUDA_ERROR_NO_DEVICE" : "CUDA_ERROR", 0;
