@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "judge/evaluate.h"
+#include "judge/profile.h"
 #include "os/temp_dir.h"
 #include "target/cuda/build.h"
 #include "target/cuda/sanitizer.h"
@@ -21,6 +22,7 @@ namespace {
 constexpr char kScan[] = R"(
 #include "szarena_candidate_cuda.h"
 #include <cstring>
+#include <dlfcn.h>
 #include <unistd.h>
 uint64_t szarena_cuda_workspace_bytes(const szarena_problem*) { return 64; }
 int szarena_cuda_run(const szarena_problem* p, const void* input, void* output, uint64_t, void*, uint64_t, szarena_payload* payload,
@@ -35,6 +37,13 @@ int szarena_cuda_run(const szarena_problem* p, const void* input, void* output, 
 }
 EXTRA
 )";
+
+// The "device" counts what candidates tell it.
+constexpr char kLaunch[] =
+    "auto launch = reinterpret_cast<int (*)(const char*, uint64_t)>(dlsym(RTLD_DEFAULT, "
+    "\"szarena_host_launch\"));\n"
+    "  launch(\"_Z3AddPKjPm\", 3000); launch(\"_Z3AddPKjPm\", 3000); "
+    "launch(\"_Z7ReserveP6Record\", 2000);\n";
 
 std::string With(std::string text, const std::string& body, const std::string& extra = "") {
   text.replace(text.find("BODY"), 4, body);
@@ -64,12 +73,14 @@ class DeviceTarget : public testing::Test {
   }
   std::optional<os::TempDir> toolkit_;
 
-  static Verdict Judge(const std::string& source, bool full = false) {
+  // Calls f(options) for a candidate of this source beside an honest baseline.
+  template <typename F>
+  static auto WithOptions(const std::string& source, F f) {
     auto folder = os::TempDir::Create("candidate-", 0755);
     auto honest = os::TempDir::Create("baseline-", 0755);
     EXPECT_TRUE(folder && honest);
     std::ofstream(folder->path() + "/candidate.cpp") << source;
-    std::ofstream(honest->path() + "/candidate.cpp") << With(kScan, "");
+    std::ofstream(honest->path() + "/candidate.cpp") << With(kScan, kLaunch);
     auto task = task::LoadTask(SZARENA_SOURCE_DIR, "scan");
     EXPECT_TRUE(task);
     EvaluateOptions options;
@@ -80,12 +91,18 @@ class DeviceTarget : public testing::Test {
         {"smooth 30000", "gen:smooth:seed=3:dims=30000", {1e-3, true}, options.task.modes.front()}};
     options.task.timed_elements_on_device = 65536;
     options.target = "cuda";
-    options.full = full;
     options.candidate = folder->path();
     options.baseline = honest->path();
-    auto evaluation = Evaluate(options);
-    EXPECT_TRUE(evaluation) << evaluation.error().ToString();
-    return evaluation ? evaluation->verdict : Verdict{};
+    return f(options);
+  }
+
+  static Verdict Judge(const std::string& source, bool full = false) {
+    return WithOptions(source, [&](EvaluateOptions& options) {
+      options.full = full;
+      auto evaluation = Evaluate(options);
+      EXPECT_TRUE(evaluation) << evaluation.error().ToString();
+      return evaluation ? evaluation->verdict : Verdict{};
+    });
   }
 };
 
@@ -95,9 +112,76 @@ TEST_F(DeviceTarget, IsMeasuredByTheDevicesTime) {
   ASSERT_TRUE(verdict.directions[0].candidate);
   EXPECT_TRUE(verdict.directions[0].candidate->device);
   EXPECT_TRUE(verdict.directions[0].candidate->host);
-  EXPECT_FALSE(verdict.directions[0].candidate->kernel);
   EXPECT_TRUE(verdict.copy_bandwidth_gbs);
   EXPECT_THAT(verdict.machine, testing::HasSubstr("host fixture"));
+}
+
+TEST_F(DeviceTarget, KernelsHaveAFigureOfTheirOwn) {
+  const Verdict verdict = Judge(With(kScan, kLaunch));
+  EXPECT_TRUE(verdict.ranked()) << verdict.feedback;
+  EXPECT_TRUE(verdict.flags.empty()) << verdict.feedback;
+  ASSERT_TRUE(verdict.directions[0].candidate && verdict.directions[0].baseline);
+  // Four calls a run, 8 us of kernels each.
+  const double speed = 65536 * 4 / 8e-6 * 1e-9;
+  for (const auto* side : {&verdict.directions[0].candidate, &verdict.directions[0].baseline}) {
+    const std::optional<Figure>& kernel = (*side)->kernel;
+    ASSERT_TRUE(kernel);
+    EXPECT_NEAR(kernel->median, speed, speed * 1e-9);
+    EXPECT_NEAR(kernel->q1, speed, speed * 1e-9);
+    EXPECT_EQ(kernel->samples, 5);
+    EXPECT_TRUE((*side)->device);
+  }
+  EXPECT_EQ(ShownFigure(verdict.directions[0].candidate),
+            &*verdict.directions[0].candidate->device);
+  EXPECT_THAT(verdict.at(Stage::kMeasured).detail, testing::HasSubstr("5 more to trace kernels"));
+  EXPECT_THAT(verdict.feedback, testing::HasSubstr("its kernels alone 32.77 GB/s"));
+}
+
+TEST_F(DeviceTarget, WithoutAKernelThereIsAReasonAndNoFigure) {
+  const Verdict verdict = Judge(With(kScan, ""));
+  EXPECT_TRUE(verdict.ranked()) << verdict.feedback;
+  ASSERT_TRUE(verdict.directions[0].candidate);
+  EXPECT_TRUE(verdict.directions[0].candidate->device);
+  EXPECT_FALSE(verdict.directions[0].candidate->kernel);
+  EXPECT_THAT(verdict.feedback,
+              testing::HasSubstr("flag kernel-not-measured: szarena_cuda_run: no kernel ran"));
+}
+
+// It is right wherever it counts, and wrong where it is traced: no fault, and no figure.
+TEST_F(DeviceTarget, WhatFailsOnlyWhileTracedDecidesNothing) {
+  const Verdict verdict =
+      Judge(With(kScan, std::string(kLaunch) + "if (dup(9) >= 0) out[5] ^= 1;"));
+  EXPECT_EQ(verdict.Failed(), std::nullopt) << verdict.feedback;
+  EXPECT_TRUE(verdict.ranked());
+  EXPECT_FALSE(verdict.directions[0].candidate->kernel);
+  EXPECT_FALSE(verdict.directions[0].baseline->kernel);
+  EXPECT_THAT(verdict.feedback, testing::HasSubstr("kernel-not-measured: szarena_cuda_run: while "
+                                                   "it was traced: the result of a timed run "
+                                                   "differs"));
+}
+
+TEST_F(DeviceTarget, AProfileTellsWhichKernelsTookTheTime) {
+  WithOptions(With(kScan, kLaunch), [](const EvaluateOptions& options) {
+    const auto report = ProfileCandidate(options);
+    ASSERT_TRUE(report) << report.error().ToString();
+    ASSERT_TRUE(report->ok) << report->text;
+    const data::Json& run = *report->content.Find("run");
+    EXPECT_GT(*run.Find("kernel_gbs")->number(), 0);
+    const data::Json& traced = *run.Find("traced");
+    ASSERT_TRUE(traced.is_object()) << report->text;
+    EXPECT_EQ(*traced.Find("runs")->integer(), 5);
+    EXPECT_DOUBLE_EQ(*traced.Find("launches")->number(), 12);
+    EXPECT_NEAR(*traced.Find("kernel_seconds")->number(), 32e-6, 1e-12);
+    const data::Json& add = traced.Find("kernels")->items().at(0);
+    EXPECT_EQ(*add.Find("kernel")->string(), "Add(unsigned int const*, unsigned long*)");
+    EXPECT_DOUBLE_EQ(*add.Find("launches")->number(), 8);
+    EXPECT_NEAR(*add.Find("share")->number(), 0.75, 1e-9);
+    EXPECT_EQ(*add.Find("grid")->items().at(0).integer(), 132);
+    EXPECT_EQ(*add.Find("registers")->integer(), 40);
+    EXPECT_EQ(*add.Find("dynamic_shared_bytes")->integer(), 2048);
+    EXPECT_THAT(report->text, testing::HasSubstr("75.0%"));
+    EXPECT_THAT(report->text, testing::HasSubstr("Reserve(Record*)"));
+  });
 }
 
 TEST_F(DeviceTarget, WritesOutsideTheOutputAreFound) {

@@ -155,6 +155,7 @@ class Ladder {
   const EvaluateOptions& options_;
   const TaskSpec& task_;
   Verdict verdict_;
+  std::array<std::optional<target::Trace>, kDirectionCount> traces_;
   std::optional<sandbox::Sandbox> sandbox_;
   std::unique_ptr<Platform> platform_;
   target::Candidate candidate_;
@@ -567,6 +568,7 @@ Result<void> Ladder::RunMeasurement() {
   SZARENA_TRY(Measurement measured, platform_->Measure(options_.baseline));
   Spent(Stage::kMeasured);
   verdict_.directions = std::move(measured.directions);
+  traces_ = std::move(measured.traces);
   verdict_.copy_bandwidth_gbs = measured.copy_bandwidth_gbs;
   verdict_.measured_field = std::move(measured.measured_field);
   verdict_.flags.insert(verdict_.flags.end(), measured.flags.begin(), measured.flags.end());
@@ -612,6 +614,9 @@ void Ladder::WriteFeedback() {
     if (const Figure* const baseline = ShownFigure(result.baseline)) {
       text += ", baseline " + RateText(baseline->median, result.baseline->basis);
     }
+    if (result.candidate->kernel && figure != &*result.candidate->kernel)
+      text += ", its kernels alone " +
+              RateText(result.candidate->kernel->median, result.candidate->basis);
     if (result.floor_fraction)
       text += fmt::format(", {:.3g} of what {} allows", *result.floor_fraction,
                           verdict_.wafer ? "the edge of the wafer" : "a plain copy");
@@ -689,6 +694,7 @@ Result<Evaluation> Ladder::Run() {
   WriteFeedback();
   verdict_.seconds = Since(begin);
   evaluation.verdict = std::move(verdict_);
+  evaluation.traces = std::move(traces_);
   return evaluation;
 }
 

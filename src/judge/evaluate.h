@@ -2,6 +2,7 @@
 // Evaluate: a candidate directory in, a verdict out. The front door of the judge.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -12,6 +13,7 @@
 #include "base/error.h"
 #include "judge/task_spec.h"
 #include "judge/verdict.h"
+#include "target/trace.h"
 
 namespace szarena::judge {
 
@@ -49,6 +51,8 @@ struct Evaluation {
   Verdict verdict;
   uint64_t hidden_seed =
       0;  // to be kept out of every sandbox, and shown only after the session is closed
+  // Beside the verdict, for whoever writes the candidate: what ran on the device, by direction.
+  std::array<std::optional<target::Trace>, kDirectionCount> traces = {};
 };
 
 // An Error is bad usage (kInvalidArgument, kNotFound), the environment's lack (kUnavailable) or our

@@ -33,6 +33,9 @@ constexpr size_t kDeviceSlots = 4;
 constexpr double kUnseenSeconds = 0.002;
 constexpr double kUnseenShare = 0.25;
 constexpr int kWarmUps = 2;
+// Further runs on a device, in processes of their own, whose kernels are traced; the first warms
+// up.
+constexpr int kTracedRuns = 5;
 constexpr milliseconds kTimedTimeout{30000};
 constexpr milliseconds kIdleTime{60};
 constexpr double kIdleSecondsAllowed = 0.008;
@@ -115,7 +118,15 @@ class Timing {
     if (device_ != nullptr) return device_->copy_gbs * 1e9;
     return 2 * static_cast<double>(copy_to_.size()) / MakeFigure(copy_seconds_).median;
   }
+  struct Sides {
+    Worker ours;
+    std::optional<Worker> theirs;
+  };
+  Result<Sides> StartSides(CallKind kind, bool trace) const;
   Result<void> RunDirection(CallKind kind);
+  // The kernels' own durations. An Error is why there are none, whoever's fault it is.
+  Result<void> TraceDirection(CallKind kind);
+  void TraceKernels();
   // One command of one side, on a device a second one with the transfers; nothing where the
   // candidate failed (fault is set).
   Result<std::optional<Times>> RunSide(Worker& worker, CallKind kind, Round& round,
@@ -143,6 +154,7 @@ class Timing {
   TimedData data_;
   szarena_problem problem_ = {};
   std::vector<Round> rounds_;
+  std::vector<Round> traced_rounds_;
   std::vector<CallData> calls_;  // of the present round
   std::vector<double> copy_seconds_;
   bool pinned_ = true;
@@ -156,9 +168,12 @@ Result<void> Timing::Prepare() {
   problem_ = data_.problem();
   calls_.resize(slots_);
   rounds_.resize(static_cast<size_t>(options_.trials + kWarmUps));
-  for (Round& round : rounds_) {
-    round.own.resize(slots_);
-    for (size_t slot = 0; slot < slots_; ++slot) round.seeds.push_back(DrawSecretSeed());
+  if (device_ != nullptr) traced_rounds_.resize(kTracedRuns + 1);
+  for (std::vector<Round>* rounds : {&rounds_, &traced_rounds_}) {
+    for (Round& round : *rounds) {
+      round.own.resize(slots_);
+      for (size_t slot = 0; slot < slots_; ++slot) round.seeds.push_back(DrawSecretSeed());
+    }
   }
   if (device_ == nullptr) copy_to_.resize(slots_ * InputBytes(task_, problem_));
   return {};
@@ -341,25 +356,26 @@ DirectionResult Timing::Summarise(const Series& series) const {
 
 // The way to the process and back is in what the judge sees, and longer on a busy machine, but not
 // in every run. Events that lie must do so in the runs that make the median, the faster half: there
-// the least unseen time tells.
+// the least unseen time tells, held against what is usual beside the baseline.
 void Timing::CheckClock(CallKind kind, const Series& series) {
   const auto median_shown = [](const std::vector<Times>& all) {
     std::vector<double> values;
     for (const Times& times : all) values.push_back(times.device);
     return MakeFigure(std::move(values)).median;
   };
-  const auto least_unseen = [&](const std::vector<Times>& all) {
+  const auto unseen_of_faster_half = [&](const std::vector<Times>& all) {
     const double shown = median_shown(all);
-    double least = HUGE_VAL;
+    std::vector<double> unseen;
     for (const Times& times : all) {
-      if (times.device <= shown) least = std::min(least, times.unseen);
+      if (times.device <= shown) unseen.push_back(times.unseen);
     }
-    return least;
+    return unseen;
   };
   const double shown = median_shown(series.candidate);
-  const double hidden = least_unseen(series.candidate);
+  const double hidden = std::ranges::min(unseen_of_faster_half(series.candidate));
   const bool compared = !series.baseline.empty();
-  const double usual = compared ? std::max(0.0, least_unseen(series.baseline)) : 0;
+  const double usual =
+      compared ? std::max(0.0, MakeFigure(unseen_of_faster_half(series.baseline)).median) : 0;
   if (shown > 0 && hidden <= kUnseenSeconds + kUnseenShare * shown + 2 * usual) return;
   const std::string what =
       fmt::format("{}: the device's events say {:.3f} ms, the judge's clock saw {:.3f} ms more",
@@ -377,7 +393,7 @@ void Timing::CheckClock(CallKind kind, const Series& series) {
   direction.floor_fraction.reset();
 }
 
-Result<void> Timing::RunDirection(CallKind kind) {
+Result<Timing::Sides> Timing::StartSides(CallKind kind, bool trace) const {
   // Room for the longest payload; pages that are not touched cost nothing.
   SZARENA_TRY(const uint64_t longest, ForwardCapacity(task_, problem_));
   const uint64_t elements = InputBytes(task_, problem_);
@@ -386,19 +402,25 @@ Result<void> Timing::RunDirection(CallKind kind) {
       slots_, SlotSizes{forward ? elements : longest, forward ? longest : elements});
   const size_t input_bytes = target::InputBytesFor(room);
   const size_t output_bytes = target::OutputBytesFor(room);
-  SZARENA_TRY(Worker ours, StartWorker(candidate_, input_bytes, output_bytes));
+  SZARENA_TRY(Worker ours, StartWorker(candidate_, input_bytes, output_bytes, trace));
+  Sides sides{std::move(ours), std::nullopt};
+  if (baseline_ == nullptr || !sides.ours.loaded().ok) return sides;
+  SZARENA_TRY(sides.theirs, StartWorker(*baseline_, input_bytes, output_bytes, trace));
+  if (!sides.theirs->loaded().ok) {
+    return Fail(ErrorCode::kInternal,
+                "the baseline cannot be loaded: " + sides.theirs->loaded().message);
+  }
+  return sides;
+}
+
+Result<void> Timing::RunDirection(CallKind kind) {
+  const bool forward = kind == CallKind::kForward;
+  SZARENA_TRY(Sides sides, StartSides(kind, /*trace=*/false));
+  auto& [ours, theirs] = sides;
   if (!ours.loaded().ok) {
     result_.fault = Finding{Stage::kMeasured,
                             "the library could not be loaded again: " + ours.loaded().message};
     return {};
-  }
-  std::optional<Worker> theirs;
-  if (baseline_ != nullptr) {
-    SZARENA_TRY(theirs, StartWorker(*baseline_, input_bytes, output_bytes));
-    if (!theirs->loaded().ok) {
-      return Fail(ErrorCode::kInternal,
-                  "the baseline cannot be loaded: " + theirs->loaded().message);
-    }
   }
   Series series;
   for (size_t i = 0; i < rounds_.size(); ++i) {
@@ -437,10 +459,65 @@ Result<void> Timing::RunDirection(CallKind kind) {
   return {};
 }
 
+Result<void> Timing::TraceDirection(CallKind kind) {
+  if (device_->tracer.empty()) return Fail(ErrorCode::kUnavailable, device_->no_tracer);
+  DirectionResult& direction = result_.directions[kind == CallKind::kForward ? 0 : 1];
+  if (!direction.candidate->device)
+    return Fail(ErrorCode::kUnavailable, "nothing proves the device's own times here");
+  SZARENA_TRY(Sides sides, StartSides(kind, /*trace=*/true));
+  if (!sides.ours.loaded().ok)
+    return Fail(ErrorCode::kUnavailable, "it cannot be loaded: " + sides.ours.loaded().message);
+  const double bytes = static_cast<double>(slots_ * InputBytes(task_, problem_));
+  std::vector<double> speeds[2];  // candidate's, baseline's
+  target::Trace sum;
+  for (size_t i = 0; i < traced_rounds_.size(); ++i) {
+    Round& round = traced_rounds_[i];
+    SZARENA_TRY_VOID(Fill(kind, round));
+    for (const bool is_candidate : {i % 2 == 0, i % 2 != 0}) {
+      if (!is_candidate && !sides.theirs) continue;
+      Worker& worker = is_candidate ? sides.ours : *sides.theirs;
+      SZARENA_TRY(const std::optional<Times> times,
+                  RunCommand(worker, kind, round, is_candidate, /*with_transfers=*/false));
+      if (!times) {
+        const std::string why = result_.fault->detail;
+        result_.fault.reset();  // no timed run: nothing of this decides a verdict
+        return Fail(ErrorCode::kUnavailable, "while it was traced: " + why);
+      }
+      const target::Trace trace = worker.TakeTrace();
+      if (!trace.failure.empty()) {
+        return Fail(ErrorCode::kUnavailable, (is_candidate ? "" : "of the baseline: ") +
+                                                 Printable(trace.failure, 300, Lines::kOne));
+      }
+      if (i == 0) continue;
+      speeds[is_candidate ? 0 : 1].push_back(bytes / trace.seconds * 1e-9);
+      if (is_candidate) target::AddTrace(sum, trace);
+    }
+  }
+  direction.candidate->kernel = MakeFigure(speeds[0]);
+  if (sides.theirs) direction.baseline->kernel = MakeFigure(speeds[1]);
+  result_.traces[kind == CallKind::kForward ? 0 : 1] = std::move(sum);
+  return {};
+}
+
+// After all timed runs, so that none of them has a tracer beside it.
+void Timing::TraceKernels() {
+  std::string reasons;
+  for (const CallKind kind : {CallKind::kForward, CallKind::kBackward}) {
+    if (kind == CallKind::kBackward && !task_.has_backward) continue;
+    const Result<void> traced = TraceDirection(kind);
+    if (traced) continue;
+    if (!reasons.empty()) reasons += "; ";
+    reasons += FunctionName(candidate_, kind) + ": " + traced.error().message;
+  }
+  if (!reasons.empty())
+    result_.flags.push_back({"kernel-not-measured", FlagKind::kWarning, reasons});
+}
+
 Result<Measurement> Timing::Run() {
   SZARENA_TRY_VOID(Prepare());
   SZARENA_TRY_VOID(RunDirection(CallKind::kForward));
   if (!result_.fault && task_.has_backward) SZARENA_TRY_VOID(RunDirection(CallKind::kBackward));
+  if (!result_.fault && device_ != nullptr) TraceKernels();
   if (!copy_seconds_.empty() || device_ != nullptr)
     result_.copy_bandwidth_gbs = CopyBandwidth() * 1e-9;
   if (device_ != nullptr && !pinned_) {
@@ -449,6 +526,7 @@ Result<Measurement> Timing::Run() {
                              "figures are with pageable transfers"});
   }
   result_.detail = fmt::format("{} timed runs", options_.trials);
+  if (result_.traces[0]) result_.detail += fmt::format(", {} more to trace kernels", kTracedRuns);
   result_.measured_field = fmt::format(
       "{}; {} elements, a few of them exceptional, {} calls a run, every one on data of its own",
       data_.name(), problem_.n, slots_);

@@ -17,6 +17,7 @@
 #include "judge/verdict.h"
 #include "target/candidate.h"
 #include "target/protocol.h"
+#include "target/trace.h"
 
 namespace szarena::judge {
 
@@ -61,6 +62,8 @@ struct Measurement {
   std::string measured_field;
   std::string detail;  // of the stage: "10 timed runs"
   std::vector<Flag> flags;
+  // What ran on the device in the traced runs of the candidate, where it was traced.
+  std::array<std::optional<target::Trace>, kDirectionCount> traces;
   // The candidate failed in a timed run: at kMeasured, or below, where an output broke the rule of
   // that stage.
   std::optional<Finding> fault;

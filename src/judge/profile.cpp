@@ -262,7 +262,64 @@ Result<ProfileReport> ProfileWafer(EvaluateOptions options) {
   return report;
 }
 
-// What each kernel uses, and where there is a device, the figures that benchmark gives.
+// What ran on the device in one direction's traced runs, as shares of the time of all kernels.
+// Figures are of one run, which is several calls.
+Json DescribeTrace(const target::Trace& trace, std::string& text) {
+  const auto runs = static_cast<double>(std::max<uint64_t>(trace.runs, 1));
+  const auto per_run = [&](uint64_t count) { return static_cast<double>(count) / runs; };
+  std::vector<target::Trace::Kernel> kernels = trace.kernels;
+  std::ranges::stable_sort(kernels, std::greater(), &target::Trace::Kernel::seconds);
+  if (kernels.size() > kShown) kernels.resize(kShown);
+  text += fmt::format("  {:.4g} launches and {:.4g} ms in kernels a run, traced {} times\n",
+                      per_run(trace.launches), trace.seconds / runs * 1e3, trace.runs);
+  const auto triple = [](const std::array<uint32_t, 3>& size) {
+    Json list = Json::MakeArray();
+    for (const uint32_t extent : size) list.Append(static_cast<int64_t>(extent));
+    return list;
+  };
+  Json kernel_list = Json::MakeArray();
+  for (const target::Trace::Kernel& kernel : kernels) {
+    const double share = kernel.seconds / trace.seconds;
+    const std::string name = Printable(kernel.name, 200, Lines::kOne);
+    kernel_list.Append(
+        Json::Of({{"kernel", name},
+                  {"launches", per_run(kernel.launches)},
+                  {"seconds", kernel.seconds / runs},
+                  {"share", share},
+                  {"grid", triple(kernel.grid)},
+                  {"block", triple(kernel.block)},
+                  {"registers", static_cast<int64_t>(kernel.registers)},
+                  {"static_shared_bytes", static_cast<int64_t>(kernel.static_shared_bytes)},
+                  {"dynamic_shared_bytes", static_cast<int64_t>(kernel.dynamic_shared_bytes)},
+                  {"local_bytes", static_cast<int64_t>(kernel.local_bytes)}}));
+    text += fmt::format(
+        "  {:5.1f}%  {:.4g} ms in {:.4g} launches  {}  grid {} x {} x {}, block {} x {} x {}, "
+        "{} registers, {} + {} bytes shared\n",
+        share * 100, kernel.seconds / runs * 1e3, per_run(kernel.launches), name, kernel.grid[0],
+        kernel.grid[1], kernel.grid[2], kernel.block[0], kernel.block[1], kernel.block[2],
+        kernel.registers, kernel.static_shared_bytes, kernel.dynamic_shared_bytes);
+  }
+  Json transfer_list = Json::MakeArray();
+  for (uint32_t i = 0; i < target::kTransferCount; ++i) {
+    const target::Trace::Transfers& moved = trace.transfers[i];
+    if (moved.count == 0) continue;
+    transfer_list.Append(Json::Of({{"transfer", target::TransferName(i)},
+                                   {"count", per_run(moved.count)},
+                                   {"bytes", per_run(moved.bytes)},
+                                   {"seconds", moved.seconds / runs}}));
+    text += fmt::format("  beside them {}: {:.4g} times, {:.4g} bytes, {:.4g} ms\n",
+                        target::TransferName(i), per_run(moved.count), per_run(moved.bytes),
+                        moved.seconds / runs * 1e3);
+  }
+  return Json::Of({{"runs", static_cast<int64_t>(trace.runs)},
+                   {"launches", per_run(trace.launches)},
+                   {"kernel_seconds", trace.seconds / runs},
+                   {"kernels", std::move(kernel_list)},
+                   {"transfers", std::move(transfer_list)}});
+}
+
+// What each kernel uses, and where there is a device, the figures that benchmark gives and what ran
+// there.
 Result<ProfileReport> ProfileDevice(EvaluateOptions options) {
   SZARENA_TRY(sandbox::Sandbox sandbox, sandbox::Sandbox::Probe());
   SZARENA_TRY(const std::string root, task::FindRoot());
@@ -308,11 +365,17 @@ Result<ProfileReport> ProfileDevice(EvaluateOptions options) {
     const auto median = [](const std::optional<Figure>& figure) {
       return figure ? Json(figure->median) : Json();
     };
-    report.content.Set(DirectionName(verdict.task, static_cast<Direction>(d)),
-                       Json::Of({{"kernel_gbs", median(result.candidate->kernel)},
-                                 {"device_gbs", median(result.candidate->device)},
-                                 {"host_gbs", median(result.candidate->host)},
-                                 {"floor_fraction", result.floor_fraction}}));
+    const std::string_view name = DirectionName(verdict.task, static_cast<Direction>(d));
+    Json traced;
+    if (evaluation.traces[d]) {
+      report.text += fmt::format("{}:\n", name);
+      traced = DescribeTrace(*evaluation.traces[d], report.text);
+    }
+    report.content.Set(name, Json::Of({{"kernel_gbs", median(result.candidate->kernel)},
+                                       {"device_gbs", median(result.candidate->device)},
+                                       {"host_gbs", median(result.candidate->host)},
+                                       {"floor_fraction", result.floor_fraction},
+                                       {"traced", std::move(traced)}}));
   }
   report.content.Set("copy_bandwidth_gbs", verdict.copy_bandwidth_gbs);
   return report;

@@ -14,12 +14,13 @@ namespace szarena::judge {
 // `ok` false: the candidate could not be profiled, `text` says why. Else `content` has "target" and
 // what decides the next step there:
 //   cpu       per direction: samples, seconds_per_call, outside (share of samples in libraries),
-//   functions
-//             [{function, share}], lines [{location, function, text, share}]
+//   functions [{function, share}], lines [{location, function, text, share}]
 //   cuda      kernels [{kernel, registers, warps_by_registers, stack_bytes, spill_store_bytes,
-//   spill_load_bytes, shared_bytes}];
-//             with a device per direction kernel_gbs, device_gbs, host_gbs, floor_fraction, and
-//             copy_bandwidth_gbs
+//   spill_load_bytes, shared_bytes}] as the compiler tells them; with a device copy_bandwidth_gbs
+//   and per direction kernel_gbs, device_gbs, host_gbs, floor_fraction, traced: null where nothing
+//   traces kernels, else of one run {runs, launches, kernel_seconds, kernels [{kernel, launches,
+//   seconds, share, grid, block, registers, static_shared_bytes, dynamic_shared_bytes,
+//   local_bytes}], transfers [{transfer, count, bytes, seconds}]}, the longest first
 //   cerebras  per direction: pes_active, busy, stalled and idle cycles, instructions, vector
 //   elements, wavelets, times apart
 struct ProfileReport {

@@ -96,7 +96,8 @@ Result<uint64_t> OutputCapacity(const TaskSpec& task, const szarena_problem& pro
   return ForwardCapacity(task, problem);
 }
 
-Result<Worker> StartWorker(const Subject& subject, size_t input_bytes, size_t output_bytes) {
+Result<Worker> StartWorker(const Subject& subject, size_t input_bytes, size_t output_bytes,
+                           bool trace) {
   target::WorkerSpec spec;
   spec.driver = subject.backend->driver();
   spec.library = subject.library;
@@ -107,6 +108,7 @@ Result<Worker> StartWorker(const Subject& subject, size_t input_bytes, size_t ou
   spec.threads = subject.threads;
   spec.cpu_seconds = subject.cpu_seconds;
   spec.device = subject.device;
+  spec.trace = trace;
   if (subject.device != nullptr) spec.load_timeout = kDeviceLoadTimeout;
   return Worker::Start(*subject.sandbox, spec);
 }

@@ -33,8 +33,10 @@ struct Subject {
 Result<RunReport> RunCalls(const Subject& subject, target::CallKind kind, std::vector<Call>& calls,
                            std::chrono::milliseconds call_timeout);
 
-// A worker for the subject with room for these slots.
-Result<target::Worker> StartWorker(const Subject& subject, size_t input_bytes, size_t output_bytes);
+// A worker for the subject with room for these slots; `trace`: one that the device's tracer
+// watches.
+Result<target::Worker> StartWorker(const Subject& subject, size_t input_bytes, size_t output_bytes,
+                                   bool trace = false);
 
 // Bytes of the buffer that a call gets for its output.
 Result<uint64_t> OutputCapacity(const TaskSpec& task, const szarena_problem& problem,

@@ -177,7 +177,7 @@ std::string_view ToolStatusName(ToolResult::Status status) {
 
 const Figure* ShownFigure(const std::optional<Throughput>& throughput) {
   if (!throughput) return nullptr;
-  for (const auto member : {&Throughput::kernel, &Throughput::device, &Throughput::host}) {
+  for (const auto member : {&Throughput::device, &Throughput::kernel, &Throughput::host}) {
     if ((*throughput).*member) return &*((*throughput).*member);
   }
   return nullptr;

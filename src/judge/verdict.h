@@ -79,7 +79,7 @@ struct Throughput {
   Basis basis = Basis::kMeasured;
 };
 
-// What a line of text shows: of kernel, device and host the first that the target has; null where
+// What a line of text shows: of device, kernel and host the first that the target has; null where
 // there is none.
 const Figure* ShownFigure(const std::optional<Throughput>& throughput);
 

@@ -86,7 +86,7 @@ std::vector<std::string> CuptiIn(const std::vector<std::string>& folders) {
 // Where CUPTI may be: in what the user names, beside nvcc, in the system's folders, where the
 // loader looks.
 std::vector<std::string> CuptiOfThisMachine() {
-  std::vector<std::string> folders;
+  std::vector<std::string> folders = LoaderFolders();
   const auto add_toolkit = [&](const std::string& toolkit) {
     for (const char* place : {"/lib64", "/extras/CUPTI/lib64", "/lib"})
       folders.push_back(toolkit + place);
@@ -95,8 +95,6 @@ std::vector<std::string> CuptiOfThisMachine() {
     const char* home = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
     if (home != nullptr && *home == '/') add_toolkit(home);
   }
-  const std::vector<std::string> loader = LoaderFolders();
-  folders.insert(folders.end(), loader.begin(), loader.end());
   if (const auto nvcc = FindNvcc())
     add_toolkit(fs::path(*nvcc).parent_path().parent_path().string());
   folders.insert(folders.end(), std::begin(kUsualFolders), std::end(kUsualFolders));
