@@ -20,10 +20,10 @@ using CuptiResult = int;                                  // 0: success
 inline constexpr CuptiResult kCuptiMaxLimitReached = 12;  // no further record in the buffer
 inline constexpr uint32_t kCuptiFlushForced = 1;
 
-// Versions whose records are known to begin as below: those of CUDA 11.0 to 12.9 count up, since
-// CUDA 13.0 the toolkit's version is in the number.
+// Versions whose records are known to begin as below: those of CUDA 11.0 to 12.9 count up, those of
+// 13.0 to 13.5 have the toolkit's version in the number.
 constexpr bool KnownCupti(uint32_t version) {
-  return (version >= 13 && version <= 28) || (version >= 130000 && version < 130200);
+  return (version >= 13 && version <= 28) || (version >= 130000 && version < 130600);
 }
 
 // Kinds of record. kConcurrentKernel: kernels are timed as they run, without being kept apart.
