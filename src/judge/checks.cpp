@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "codec/core/accept.h"
 #include "judge/random.h"
 
@@ -74,10 +75,11 @@ std::byte PoisonByte(PoisonKey key, uint64_t index) {
   return static_cast<std::byte>(PoisonWord(key, index / 8) >> (8 * (index % 8)));
 }
 
-void Poison(std::span<std::byte> bytes, PoisonKey key) {
+void Poison(std::span<std::byte> bytes, PoisonKey key, uint64_t first) {
+  SZARENA_CHECK(first % 8 == 0, "poison is made of words");
   uint64_t i = 0;
-  for (; i + 8 <= bytes.size(); i += 8) StoreLe(bytes.data() + i, PoisonWord(key, i / 8));
-  for (; i < bytes.size(); ++i) bytes[i] = PoisonByte(key, i);
+  for (; i + 8 <= bytes.size(); i += 8) StoreLe(bytes.data() + i, PoisonWord(key, (first + i) / 8));
+  for (; i < bytes.size(); ++i) bytes[i] = PoisonByte(key, first + i);
 }
 
 std::optional<uint64_t> FirstTouched(ByteView bytes, PoisonKey key) {

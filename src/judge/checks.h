@@ -18,7 +18,8 @@ struct PoisonKey {
   uint64_t seed = 0;
   bool inverted = false;
 };
-void Poison(std::span<std::byte> bytes, PoisonKey key);
+// `first`: where the bytes begin in the pattern, a multiple of 8.
+void Poison(std::span<std::byte> bytes, PoisonKey key, uint64_t first = 0);
 std::byte PoisonByte(PoisonKey key, uint64_t index);
 // Index of the first byte that differs from the pattern.
 std::optional<uint64_t> FirstTouched(ByteView bytes, PoisonKey key);

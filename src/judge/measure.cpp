@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <thread>
@@ -78,6 +79,41 @@ void ForEachSlot(size_t count, F f) {
   f(0);
 }
 
+// Runs f(begin, end) on parts of [0, size) that begin at multiples of a page, on at most `threads`
+// threads.
+template <typename F>
+void ForEachPart(size_t size, size_t threads, F f) {
+  constexpr size_t kLeast = size_t{4} << 20;  // less is not worth a thread
+  constexpr size_t kPage = 4096;
+  const size_t parts = std::clamp<size_t>(size / kLeast, 1, threads);
+  const size_t step = (size / parts + kPage - 1) / kPage * kPage;
+  ForEachSlot(parts, [&](size_t k) {
+    const size_t begin = std::min(size, k * step);
+    f(begin, k + 1 == parts ? size : std::min(size, begin + step));
+  });
+}
+
+bool Same(ByteView a, ByteView b, size_t threads) {
+  if (a.size() != b.size()) return false;
+  std::atomic<bool> same = true;
+  ForEachPart(a.size(), threads, [&](size_t begin, size_t end) {
+    if (end > begin && std::memcmp(a.data() + begin, b.data() + begin, end - begin) != 0)
+      same = false;
+  });
+  return same;
+}
+
+bool BoundHeld(const szarena_problem& problem, ByteView original, ByteView got, size_t threads) {
+  std::atomic<bool> held = true;
+  ForEachPart(original.size(), threads, [&](size_t begin, size_t end) {
+    if (CompareFields(problem.dtype, original.subspan(begin, end - begin),
+                      got.subspan(begin, end - begin), problem.abs_bound)
+            .violations > 0)
+      held = false;
+  });
+  return held;
+}
+
 // Copies every call's input to `to` on `threads` threads; seconds.
 double TimeCopy(const std::vector<CallData>& calls, Bytes& to, int threads) {
   const auto begin = Clock::now();
@@ -107,7 +143,8 @@ class Timing {
         options_(options),
         task_(*candidate.task),
         device_(candidate.device),
-        slots_(device_ != nullptr ? kDeviceSlots : kSlots) {}
+        slots_(device_ != nullptr ? kDeviceSlots : kSlots),
+        threads_(std::max<size_t>(1, static_cast<size_t>(candidate.threads) / slots_)) {}
 
   Result<Measurement> Run();
 
@@ -151,6 +188,7 @@ class Timing {
   TaskSpec task_;
   const target::DeviceAccess* device_;
   size_t slots_;
+  size_t threads_;  // that make and look at the data of one slot
   TimedData data_;
   szarena_problem problem_ = {};
   std::vector<Round> rounds_;
@@ -197,9 +235,7 @@ Result<void> Timing::Fill(CallKind kind, const Round& round) {
                   "our own payload cannot be decoded: " + status.error().message);
     }
     // The way back has the same data again.
-    if (forward &&
-        CompareFields(problem_.dtype, call.input, call.restored, problem_.abs_bound).violations >
-            0) {
+    if (forward && !BoundHeld(problem_, call.input, call.restored, threads_)) {
       return Fail(ErrorCode::kInternal, "our own payload breaks the bound");
     }
     return {};
@@ -224,8 +260,7 @@ std::optional<Finding> Timing::Verify(const Worker& worker, CallKind kind, Round
       return Finding{Stage::kOutputProduced, *fault + " in a timed run"};
     const ByteView payload = output.subspan(answer.payload.offset, answer.payload.size);
     const ByteView reference = call.payload();
-    const bool same = payload.size() == reference.size() &&
-                      std::memcmp(payload.data(), reference.data(), payload.size()) == 0;
+    const bool same = Same(payload, reference, threads_);
     if (!task_.compressor) {
       if (!same)
         return Finding{Stage::kBoundHeld, "the result of a timed run differs from the definition"};
@@ -246,19 +281,18 @@ std::optional<Finding> Timing::Verify(const Worker& worker, CallKind kind, Round
       return Finding{Stage::kDecodable,
                      "our decoder refuses a timed payload: " + status.error().message};
     }
-    if (CompareFields(problem_.dtype, call.input, call.decoded, problem_.abs_bound).violations >
-        0) {
+    if (!BoundHeld(problem_, call.input, call.decoded, threads_)) {
       return Finding{Stage::kBoundHeld, "a timed payload breaks the bound"};
     }
     return std::nullopt;
   }
   if (is_candidate && options_.free_format) {
-    if (CompareFields(problem_.dtype, call.input, output, problem_.abs_bound).violations > 0) {
+    if (!BoundHeld(problem_, call.input, output, threads_)) {
       return Finding{Stage::kBoundHeld, "the output of a timed run breaks the bound"};
     }
     return std::nullopt;
   }
-  if (std::memcmp(call.restored.data(), output.data(), call.restored.size()) != 0) {
+  if (!Same(call.restored, output, threads_)) {
     return Finding{Stage::kDecodable, "the output of a timed run differs from our decoder's"};
   }
   return std::nullopt;
@@ -294,10 +328,16 @@ Result<std::optional<Times>> Timing::RunCommand(Worker& worker, CallKind kind, R
   const PoisonKey key{DrawSecretSeed(), false};
   ForEachSlot(slots_, [&](size_t slot) {
     const ByteView source = Source(kind, round, slot, is_candidate);
-    std::memcpy(worker.input(slot).data(), source.data(), source.size());
+    const std::span<std::byte> input = worker.input(slot);
+    const std::span<std::byte> output = worker.output(slot);
+    ForEachPart(source.size(), threads_, [&](size_t begin, size_t end) {
+      std::memcpy(input.data() + begin, source.data() + begin, end - begin);
+    });
     Poison(worker.guard_before(slot), key);
     Poison(worker.guard_after(slot), key);
-    Poison(worker.output(slot), key);
+    ForEachPart(output.size(), threads_, [&](size_t begin, size_t end) {
+      Poison(output.subspan(begin, end - begin), key, begin);
+    });
   });
   SZARENA_TRY(const Outcome outcome, worker.Call(kind, kTimedTimeout, with_transfers));
   if (!outcome.ok) return failed("in a timed run: " + outcome.message);

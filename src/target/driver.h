@@ -29,6 +29,10 @@ inline Control* control = nullptr;
 struct Region {
   char* base = nullptr;  // address of offset 0
   size_t size = 0;
+  // The spans of it that are mapped.
+  uint32_t spans = 0;
+  uint64_t offsets[kMaxSlots] = {};
+  uint64_t sizes[kMaxSlots] = {};
 };
 inline Region input_region;
 inline Region output_region;
@@ -125,19 +129,46 @@ inline bool Expose(int fd, const Region& region, uint64_t offset, uint64_t size,
   return got != MAP_FAILED || Refuse("cannot map shared memory");
 }
 
-// Maps the slots of the control page: inputs read-only, outputs with a guard page on both sides.
-inline bool ExposeSlots() {
-  if (!Reserve(kInputFd, input_region) || !Reserve(kOutputFd, output_region)) return false;
-  control->input_base = reinterpret_cast<uint64_t>(input_region.base);
-  control->output_base = reinterpret_cast<uint64_t>(output_region.base);
+// Of a slot of the control page, the part that lies in this region.
+inline uint64_t SpanOffset(const Region& region, const Slot& slot) {
+  return &region == &input_region ? slot.input_offset : slot.output_offset;
+}
+inline uint64_t SpanSize(const Region& region, const Slot& slot) {
+  return &region == &input_region ? slot.input_size : slot.output_size;
+}
+
+// Whether the slots of the control page are what the region maps already.
+inline bool Shows(const Region& region) {
+  if (region.base == nullptr || region.spans != control->slot_count) return false;
+  for (uint32_t i = 0; i < region.spans; ++i) {
+    const Slot& slot = control->slots[i];
+    if (region.offsets[i] != SpanOffset(region, slot) || region.sizes[i] != SpanSize(region, slot))
+      return false;
+  }
+  return true;
+}
+
+inline bool Show(int fd, Region& region, int protection, size_t around) {
+  if (Shows(region)) return true;
+  if (!Reserve(fd, region)) return false;
   for (uint32_t i = 0; i < control->slot_count; ++i) {
     const Slot& slot = control->slots[i];
-    if (!Expose(kInputFd, input_region, slot.input_offset, slot.input_size, PROT_READ, 0) ||
-        !Expose(kOutputFd, output_region, slot.output_offset, slot.output_size,
-                PROT_READ | PROT_WRITE, 1)) {
-      return false;
-    }
+    region.offsets[i] = SpanOffset(region, slot);
+    region.sizes[i] = SpanSize(region, slot);
+    if (!Expose(fd, region, region.offsets[i], region.sizes[i], protection, around)) return false;
   }
+  region.spans = control->slot_count;
+  return true;
+}
+
+// Maps the slots of the control page: inputs read-only, outputs with a guard page on both sides. A
+// region whose slots lie as before stays as it is.
+inline bool ExposeSlots() {
+  if (!Show(kInputFd, input_region, PROT_READ, 0) ||
+      !Show(kOutputFd, output_region, PROT_READ | PROT_WRITE, 1))
+    return false;
+  control->input_base = reinterpret_cast<uint64_t>(input_region.base);
+  control->output_base = reinterpret_cast<uint64_t>(output_region.base);
   return true;
 }
 

@@ -29,6 +29,8 @@ using cuda::JobsHeader;
 // Both sides of an output on the device; at most a page, which is what shared memory has around it.
 constexpr uint64_t kGuard = 4096;
 constexpr uint64_t kAlignment = 256;
+// Less data than this is copied sooner than its pages are locked.
+constexpr uint64_t kWorthPinning = 64ull << 20;
 
 cuda::DriverApi api;
 CUdevice device = 0;
@@ -64,8 +66,14 @@ Buffer mark_memory;
 constexpr uint64_t kPieceBytes = 16ull << 20;
 char* piece = nullptr;
 DeviceSlot device_slots[kMaxSlots];
-void* registered[2 * kMaxSlots] = {};
-uint32_t registered_count = 0;
+// Page-locked parts of a region.
+struct Pinned {
+  void* at[kMaxSlots] = {};
+  uint32_t count = 0;
+  bool complete = false;  // every slot of the region
+};
+Pinned pinned_input;
+Pinned pinned_output;
 
 bool Ok(CUresult code, const char* what) {
   return code == 0 || Refuse("%s: %s", what, api.Name(code));
@@ -188,25 +196,32 @@ bool PlaceSlots() {
   return true;
 }
 
-// Page-locks the slots' memory for the transfers that are timed. Not every system allows it: then
-// the transfers are slower, and the judge is told.
-void Unregister() {
-  for (uint32_t i = 0; i < registered_count; ++i) api.MemHostUnregister(registered[i]);
-  registered_count = 0;
+void Unpin(Pinned& pinned) {
+  for (uint32_t i = 0; i < pinned.count; ++i) api.MemHostUnregister(pinned.at[i]);
+  pinned = {};
 }
 
-bool RegisterPages(char* begin, uint64_t size, unsigned flags) {
+// Page-locks the slots' part of a region, once for all calls whose slots lie the same. Not every
+// system allows it: then transfers are slower.
+void Pin(const Region& region, Pinned& pinned, unsigned flags) {
+  if (pinned.complete) return;
+  Unpin(pinned);
   const auto page = static_cast<uintptr_t>(Page());
-  const uintptr_t from = reinterpret_cast<uintptr_t>(begin) / page * page;
-  const uintptr_t to = (reinterpret_cast<uintptr_t>(begin) + size + page - 1) / page * page;
-  if (from == to) return true;
-  if (api.MemHostRegister(reinterpret_cast<void*>(from), to - from, flags) != 0) return false;
-  registered[registered_count++] = reinterpret_cast<void*>(from);
-  return true;
+  for (uint32_t i = 0; i < control->slot_count; ++i) {
+    const Slot& slot = control->slots[i];
+    const auto begin = reinterpret_cast<uintptr_t>(region.base + SpanOffset(region, slot));
+    const uintptr_t from = begin / page * page;
+    const uintptr_t to = (begin + SpanSize(region, slot) + page - 1) / page * page;
+    if (from == to) continue;
+    if (api.MemHostRegister(reinterpret_cast<void*>(from), to - from, flags) != 0) return;
+    pinned.at[pinned.count++] = reinterpret_cast<void*>(from);
+  }
+  pinned.complete = true;
 }
 
 bool Prepare() {
-  Unregister();
+  if (!Shows(input_region)) Unpin(pinned_input);
+  if (!Shows(output_region)) Unpin(pinned_output);
   if (!ExposeSlots() || !PlaceSlots()) return false;
   const szarena_problem problem = control->problem;
   const uint64_t wanted = workspace_function(&problem);
@@ -229,6 +244,14 @@ bool CopyIn(const Slot& slot, const DeviceSlot& on_device) {
 
 bool Upload() {
   const bool transfers = control->with_transfers != 0;
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < control->slot_count; ++i)
+    bytes += control->slots[i].input_size + control->slots[i].output_size;
+  if (transfers || bytes >= kWorthPinning) {
+    Pin(input_region, pinned_input, cuda::kHostRegisterReadOnly);
+    Pin(output_region, pinned_output, 0);
+  }
+  control->pinned = pinned_input.complete && pinned_output.complete ? 1 : 0;
   for (uint32_t i = 0; i < control->slot_count; ++i) {
     const Slot& slot = control->slots[i];
     const DeviceSlot& here = device_slots[i];
@@ -246,15 +269,6 @@ bool Upload() {
                    "copying the poison to the device")) {
       return false;
     }
-  }
-  if (transfers) {
-    bool pinned = true;
-    for (uint32_t i = 0; i < control->slot_count && pinned; ++i) {
-      const Slot& slot = control->slots[i];
-      pinned = RegisterPages(InputOf(slot), slot.input_size, cuda::kHostRegisterReadOnly) &&
-               RegisterPages(OutputOf(slot), slot.output_size, 0);
-    }
-    control->pinned = pinned ? 1 : 0;
   }
   return Ok(api.CtxSynchronize(), "copying to the device");
 }
