@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numbers>
 
 #include "base/bytes.h"
 #include "base/check.h"
@@ -94,28 +95,44 @@ std::optional<uint64_t> FirstTouched(ByteView bytes, PoisonKey key) {
   return std::nullopt;
 }
 
-std::optional<uint64_t> FirstUnwritten(ByteView first, ByteView second, uint64_t first_index,
-                                       uint64_t width, uint64_t seed) {
-  // Single bytes of a program that gives others each time look unwritten once in 65,536: more than
-  // that is asked for.
-  constexpr uint64_t kOftenerThanByChance = 256;
-  std::optional<uint64_t> found;
-  uint64_t unwritten = 0;
-  uint64_t different = 0;
-  for (uint64_t i = 0; i + width <= first.size(); i += width) {
-    if (std::memcmp(&first[i], &second[i], width) == 0) continue;
-    ++different;
-    bool left = true;
-    for (uint64_t k = i; left && k < i + width; ++k) {
-      left = first[k] == PoisonByte({seed, false}, first_index + k) &&
-             second[k] == PoisonByte({seed, true}, first_index + k);
+bool LooksUnwritten(const PoisonedPair& pair, uint64_t at) {
+  if (at < pair.begin || at + pair.width > pair.begin + pair.first.size()) return false;
+  for (uint64_t k = at; k < at + pair.width; ++k) {
+    if (pair.first[k - pair.begin] != PoisonByte({pair.seed, false}, k) ||
+        pair.second[k - pair.begin] != PoisonByte({pair.seed, true}, k)) {
+      return false;
     }
-    if (!left) continue;
-    if (!found) found = i / width;
-    ++unwritten;
   }
-  if (width == 1 && unwritten * kOftenerThanByChance <= different) return std::nullopt;
-  return found;
+  return true;
+}
+
+Unwritten FindUnwritten(const PoisonedPair& pair) {
+  Unwritten result;
+  uint64_t unwritten = 0;
+  uint64_t inverse = 0;
+  const auto each = [&pair](auto f) {
+    for (uint64_t i = 0; i + pair.width <= pair.first.size(); i += pair.width) {
+      if ((pair.first[i] ^ pair.second[i]) == std::byte{0xff}) f(pair.begin + i);
+    }
+  };
+  each([&](uint64_t at) {
+    ++inverse;
+    if (!LooksUnwritten(pair, at)) return;
+    if (!result.first) result.first = at;
+    ++unwritten;
+  });
+  if (unwritten == 0) return result;
+  // Of d elements that can look so, u or more do by chance with binomial(d, u) p^u <= (e d p / u)^u
+  // at most.
+  const auto u = static_cast<double>(unwritten);
+  const double log_chance = u * (std::log2(std::numbers::e * static_cast<double>(inverse) / u) -
+                                 8.0 * static_cast<double>(pair.width));
+  result.certain = log_chance < -60;
+  if (result.certain) return result;
+  each([&](uint64_t at) {
+    if (LooksUnwritten(pair, at)) result.doubtful.push_back(at);
+  });
+  return result;
 }
 
 FieldError CompareFields(uint32_t dtype, ByteView original, ByteView got, double bound) {

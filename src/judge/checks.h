@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "judge/primitives.h"
 
@@ -24,11 +25,28 @@ std::byte PoisonByte(PoisonKey key, uint64_t index);
 // Index of the first byte that differs from the pattern.
 std::optional<uint64_t> FirstTouched(ByteView bytes, PoisonKey key);
 
-// The first element of `width` bytes that two runs left as the poison was: the first run over the
-// pattern, the second over the inverted one. What a program writes cannot follow both.
-// `first_index`: where the bytes begin in the pattern.
-std::optional<uint64_t> FirstUnwritten(ByteView first, ByteView second, uint64_t first_index,
-                                       uint64_t width, uint64_t seed);
+// What two runs gave, as far as it lies at the same place of their buffers: the first run over the
+// pattern of `seed`, the second over the inverted one. In elements of `width` bytes.
+struct PoisonedPair {
+  ByteView first;
+  ByteView second;
+  uint64_t begin = 0;  // where both lie in the buffer and so in the pattern
+  uint64_t width = 1;
+  uint64_t seed = 0;
+};
+// The element that begins at byte `at` of the buffer is in both runs as the poison was. What a
+// program writes cannot follow both: one that gives the same each time never looks so; one that
+// gives the one time x and the other time the inverse of x does where the secret pattern happens to
+// be x, one element of w bytes in 2^8w.
+bool LooksUnwritten(const PoisonedPair& pair, uint64_t at);
+
+// The elements that look unwritten.
+struct Unwritten {
+  std::optional<uint64_t> first;   // place in the buffer
+  bool certain = false;            // chance gives so many of them less than once in 2^60 pairs
+  std::vector<uint64_t> doubtful;  // where not certain: all of them, for further pairs to confirm
+};
+Unwritten FindUnwritten(const PoisonedPair& pair);
 
 // How well `got` holds |x - got| <= bound for every element, in exact arithmetic; what is not
 // finite must come back bit for bit, the payload of a NaN too (docs/formats/).

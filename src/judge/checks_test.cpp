@@ -30,26 +30,87 @@ TEST(Poison, TouchedBytesAreFoundAtEveryPlace) {
   EXPECT_TRUE(FirstTouched(bytes, {43, false}));
 }
 
-TEST(Poison, WhatIsWrittenIsNeverTakenForPoison) {
+TEST(Unwritten, WhatIsWrittenIsNeverTakenForPoison) {
   // The worst case: the right answer happens to be the first pattern.
   Bytes first(400);
   Poison(first, {7, false});
-  EXPECT_FALSE(FirstUnwritten(first, first, 0, 4, 7));
+  EXPECT_FALSE(FindUnwritten({first, first, 0, 4, 7}).first);
   Bytes second(400);
   Poison(second, {7, true});
-  EXPECT_EQ(FirstUnwritten(first, second, 0, 4, 7), 0u);
+  const Unwritten all = FindUnwritten({first, second, 0, 4, 7});
+  EXPECT_EQ(all.first, 0u);
+  EXPECT_TRUE(all.certain);
 }
 
-TEST(Poison, OneUnwrittenElementIsFound) {
-  for (const uint64_t offset : {0u, 3u}) {
-    Bytes first(400, std::byte{1});
-    Bytes second(400, std::byte{1});
-    for (uint64_t i = 80; i < 84; ++i) {
-      first[i] = PoisonByte({9, false}, offset + i);
-      second[i] = PoisonByte({9, true}, offset + i);
-    }
-    EXPECT_EQ(FirstUnwritten(first, second, offset, 4, 9), 20u);
+// Makes [begin, end) of both look unwritten.
+void Leave(Bytes& first, Bytes& second, uint64_t offset, uint64_t begin, uint64_t end,
+           uint64_t seed) {
+  for (uint64_t i = begin; i < end; ++i) {
+    first[i] = PoisonByte({seed, false}, offset + i);
+    second[i] = PoisonByte({seed, true}, offset + i);
   }
+}
+
+TEST(Unwritten, OneElementIsFound) {
+  for (const uint64_t offset : {0u, 4u}) {
+    Bytes first(400, std::byte{1});
+    Bytes second = first;
+    Leave(first, second, offset, 80, 84, 9);
+    const PoisonedPair pair{first, second, offset, 4, 9};
+    const Unwritten found = FindUnwritten(pair);
+    EXPECT_EQ(found.first, offset + 80);
+    EXPECT_THAT(found.doubtful, testing::ElementsAre(offset + 80));
+    EXPECT_TRUE(LooksUnwritten(pair, offset + 80));
+    EXPECT_FALSE(LooksUnwritten(pair, offset + 84));
+    EXPECT_FALSE(LooksUnwritten(pair, 1000)) << "outside of what both gave";
+  }
+}
+
+TEST(Unwritten, OneByteOfAnyNumberIsDoubtful) {
+  for (const bool others : {false, true}) {
+    Bytes first(1 << 20);
+    Poison(first, {1, false});
+    Bytes second = first;
+    if (others) Poison(second, {1, true});
+    Leave(first, second, 0, 77, 78, 3);
+    const Unwritten found = FindUnwritten({first, second, 0, 1, 3});
+    EXPECT_TRUE(found.first);
+    EXPECT_FALSE(found.certain);
+    EXPECT_THAT(found.doubtful, testing::Contains(77u));
+  }
+}
+
+TEST(Unwritten, ManyBytesAreCertainEvenAmongOthers) {
+  Bytes first(1 << 20);
+  Bytes second(first.size());
+  Poison(first, {1, false});
+  Poison(second, {1, true});
+  Leave(first, second, 0, 500, 50000, 3);
+  const Unwritten found = FindUnwritten({first, second, 0, 1, 3});
+  EXPECT_TRUE(found.first);
+  EXPECT_TRUE(found.certain);
+  EXPECT_THAT(found.doubtful, testing::IsEmpty());
+}
+
+TEST(Unwritten, BytesThatAProgramWritesAreNeverCertain) {
+  // The worst: the inverse bytes in the second run. From one byte, where chance says "all of them"
+  // once in 256 pairs, to many.
+  uint64_t looked_so = 0;
+  uint64_t bytes = 0;
+  for (const size_t size : {1u, 2u, 8u, 100u, 4096u, 1u << 18}) {
+    for (uint64_t trial = 0; trial < 100'000 / size + 4; ++trial) {
+      Bytes first(size);
+      Bytes second(size);
+      Poison(first, {2 * trial + 1, false});
+      Poison(second, {2 * trial + 1, true});
+      const Unwritten found = FindUnwritten({first, second, 0, 1, 2 * trial});
+      EXPECT_FALSE(found.certain) << size << " bytes, trial " << trial;
+      looked_so += found.doubtful.size();
+      bytes += size;
+    }
+  }
+  EXPECT_GT(looked_so, bytes / 300);
+  EXPECT_LT(looked_so, bytes / 200);
 }
 
 TEST(CompareFields, TheBoundIsExact) {
@@ -97,18 +158,6 @@ TEST(CompareFields, FiguresAreThoseOfTheDefinition) {
   EXPECT_DOUBLE_EQ(error.max_error_over_bound, 0.5);
   EXPECT_DOUBLE_EQ(error.nrmse, 0.25 / 4);
   EXPECT_DOUBLE_EQ(error.psnr, 20 * std::log10(16.0));
-}
-
-TEST(Unwritten, OtherBytesEachTimeAreNoUnwrittenOnes) {
-  Bytes first(1 << 20);
-  Bytes second(first.size());
-  Poison(first, {1, false});
-  Poison(second, {2, false});
-  EXPECT_FALSE(FirstUnwritten(first, second, 0, 1, 3));
-  second = first;
-  first[77] = PoisonByte({3, false}, 77);
-  second[77] = PoisonByte({3, true}, 77);
-  EXPECT_EQ(FirstUnwritten(first, second, 0, 1, 3), 77u);
 }
 
 TEST(Printable, ATerminalObeysNothingOfIt) {

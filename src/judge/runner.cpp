@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "judge/cases.h"
@@ -73,6 +74,132 @@ std::optional<std::string> Examine(const Worker& worker, CallKind kind, const Ca
   return std::nullopt;
 }
 
+// What a call gave: a payload or elements, and where it lies in the buffer.
+struct Output {
+  Bytes bytes;
+  uint64_t offset = 0;
+};
+
+// A byte that a program writes looks unwritten in one pair of rounds with probability 2^-8 at most
+// (checks.h). A place is blamed where it looks so in the first pair and in as many more, each with
+// a seed of its own: one of d bytes with probability d 2^-64 at most, below 2^-34 for a GiB. A
+// place that is really never written looks so in all of them.
+constexpr int kConfirmingPairs = 7;
+
+enum class Went : uint8_t { kWell, kFinding, kUnusable };  // unusable: the process, for other calls
+
+class CallRunner {
+ public:
+  const Subject& subject;
+  const CallKind kind;
+  const milliseconds timeout;
+  Worker& worker;
+  RunReport& report;
+
+  // Both rounds of one call, with its findings.
+  Result<Went> Run(Call& call, const SlotSizes& slot) {
+    std::array<std::optional<Output>, 2> outputs;
+    const uint64_t seed = DrawSecretSeed();
+    SZARENA_TRY(const Went went, RunPair(call, slot, seed, outputs));
+    if (went != Went::kWell) return went;
+    SZARENA_TRY(const Went written,
+                CheckWritten(call, slot, PairOf(call, outputs, seed), outputs[0]->offset));
+    if (written != Went::kWell) return written;
+    if (outputs[0]->bytes != outputs[1]->bytes) {
+      report.deterministic = false;
+      call.other = std::move(outputs[1]->bytes);
+    }
+    call.got = std::move(outputs[0]->bytes);
+    return Went::kWell;
+  }
+
+ private:
+  Went Found(Stage stage, const std::string& detail, const Call& call, Went went) {
+    report.findings.push_back({stage, detail + " (" + call.name + ")"});
+    return went;
+  }
+
+  PoisonedPair PairOf(const Call& call, const std::array<std::optional<Output>, 2>& outputs,
+                      uint64_t seed) const {
+    const auto end = [](const Output& output) { return output.offset + output.bytes.size(); };
+    PoisonedPair pair;
+    pair.seed = seed;
+    if (kind == CallKind::kBackward) pair.width = ElementWidth(*subject.task, call.problem);
+    pair.begin = std::max(outputs[0]->offset, outputs[1]->offset);
+    const uint64_t both = std::min(end(*outputs[0]), end(*outputs[1]));
+    if (both <= pair.begin) return pair;
+    const auto part = [&](const Output& output) {
+      return ByteView(output.bytes).subspan(pair.begin - output.offset, both - pair.begin);
+    };
+    pair.first = part(*outputs[0]);
+    pair.second = part(*outputs[1]);
+    return pair;
+  }
+
+  Result<Went> CheckWritten(const Call& call, const SlotSizes& slot, const PoisonedPair& pair,
+                            uint64_t offset) {
+    Unwritten unwritten = FindUnwritten(pair);
+    for (int i = 0; i < kConfirmingPairs && !unwritten.doubtful.empty(); ++i) {
+      std::array<std::optional<Output>, 2> outputs;
+      const uint64_t seed = DrawSecretSeed();
+      SZARENA_TRY(const Went went, RunPair(call, slot, seed, outputs));
+      if (went != Went::kWell) return went;
+      const PoisonedPair again = PairOf(call, outputs, seed);
+      std::erase_if(unwritten.doubtful, [&](uint64_t at) { return !LooksUnwritten(again, at); });
+    }
+    if (!unwritten.certain && unwritten.doubtful.empty()) return Went::kWell;
+    const uint64_t at = unwritten.certain ? *unwritten.first : unwritten.doubtful.front();
+    const bool forward = kind == CallKind::kForward;
+    const std::string function = FunctionName(subject, kind);
+    return Found(
+        Stage::kOutputProduced,
+        call.hidden ? fmt::format("{}: {} were never written", function,
+                                  forward ? "payload bytes" : "elements")
+                    : fmt::format("{}: {} {} was never written", function,
+                                  forward ? "payload byte" : "element", (at - offset) / pair.width),
+        call, Went::kFinding);
+  }
+
+  // Over the pattern and over the inverted one, with the data at the end and at the front of their
+  // pages.
+  Result<Went> RunPair(const Call& call, const SlotSizes& slot, uint64_t seed,
+                       std::array<std::optional<Output>, 2>& outputs) {
+    for (const bool inverted : {false, true}) {
+      SZARENA_TRY(const Went went,
+                  RunOnce(call, slot, {seed, inverted}, outputs[inverted ? 1 : 0]));
+      if (went != Went::kWell) return went;
+    }
+    return Went::kWell;
+  }
+
+  Result<Went> RunOnce(const Call& call, const SlotSizes& slot, PoisonKey key,
+                       std::optional<Output>& output) {
+    const std::string function = FunctionName(subject, kind);
+    SZARENA_TRY(const Outcome prepared,
+                worker.Prepare(call.problem, {&slot, 1}, key.inverted, kPrepareTimeout));
+    if (prepared.ending != Ending::kDone) {
+      return Found(Stage::kFinished,
+                   std::string(subject.backend->prefix) + "workspace_bytes: " + prepared.message,
+                   call, Went::kUnusable);
+    }
+    if (!prepared.ok) return Found(Stage::kOutputProduced, prepared.message, call, Went::kFinding);
+    if (!call.input.empty())
+      std::memcpy(worker.input(0).data(), call.input.data(), call.input.size());
+    Poison(worker.guard_before(0), key);
+    Poison(worker.guard_after(0), key);
+    Poison(worker.output(0), key);
+    SZARENA_TRY(const Outcome outcome, worker.Call(kind, timeout));
+    // One that answered before its calls had returned: what it does now is not what it is asked.
+    if (outcome.ending != Ending::kDone || !outcome.ok)
+      return Found(Stage::kFinished, function + ": " + outcome.message, call, Went::kUnusable);
+    std::optional<Bytes> got;
+    if (const auto fault = Examine(worker, kind, call, slot.output, key, function, got))
+      return Found(Stage::kOutputProduced, *fault, call, Went::kFinding);
+    output = {std::move(*got), kind == CallKind::kForward ? worker.answer(0).payload.offset : 0};
+    return Went::kWell;
+  }
+};
+
 }  // namespace
 
 std::string FunctionName(const Subject& subject, CallKind kind) {
@@ -117,7 +244,6 @@ Result<RunReport> RunCalls(const Subject& subject, CallKind kind, std::vector<Ca
                            milliseconds call_timeout) {
   RunReport report;
   const TaskSpec& task = *subject.task;
-  const std::string function = FunctionName(subject, kind);
   size_t input_bytes = 0;
   size_t output_bytes = 0;
   std::vector<SlotSizes> slots;
@@ -139,75 +265,12 @@ Result<RunReport> RunCalls(const Subject& subject, CallKind kind, std::vector<Ca
     end(worker.alive());
     return report;
   }
+  CallRunner runner{subject, kind, call_timeout, worker, report};
   for (size_t i = 0; i < calls.size(); ++i) {
-    Call& call = calls[i];
-    const std::string where = " (" + call.name + ")";
-    std::optional<Bytes> first;
-    uint64_t first_offset = 0;
-    const uint64_t seed = DrawSecretSeed();
-    for (const bool inverted : {false, true}) {
-      const PoisonKey key{seed, inverted};
-      SZARENA_TRY(const Outcome prepared,
-                  worker.Prepare(call.problem, {&slots[i], 1}, inverted, kPrepareTimeout));
-      if (prepared.ending != Ending::kDone) {
-        report.findings.push_back({Stage::kFinished, std::string(subject.backend->prefix) +
-                                                         "workspace_bytes: " + prepared.message +
-                                                         where});
-        end(false);
-        return report;
-      }
-      if (!prepared.ok) {
-        report.findings.push_back({Stage::kOutputProduced, prepared.message + where});
-        break;
-      }
-      if (!call.input.empty())
-        std::memcpy(worker.input(0).data(), call.input.data(), call.input.size());
-      Poison(worker.guard_before(0), key);
-      Poison(worker.guard_after(0), key);
-      Poison(worker.output(0), key);
-      SZARENA_TRY(const Outcome outcome, worker.Call(kind, call_timeout));
-      if (outcome.ending != Ending::kDone) {
-        report.findings.push_back({Stage::kFinished, function + ": " + outcome.message + where});
-        end(false);
-        return report;
-      }
-      if (!outcome.ok) {
-        // It answered before its calls had returned: what it does now is not what it is asked.
-        report.findings.push_back({Stage::kFinished, function + ": " + outcome.message + where});
-        end(true);
-        return report;
-      }
-      std::optional<Bytes> got;
-      if (const auto fault = Examine(worker, kind, call, slots[i].output, key, function, got)) {
-        report.findings.push_back({Stage::kOutputProduced, *fault + where});
-        break;
-      }
-      const uint64_t offset = kind == CallKind::kForward ? worker.answer(0).payload.offset : 0;
-      if (!inverted) {
-        first = std::move(got);
-        first_offset = offset;
-        continue;
-      }
-      if (got->size() == first->size() && offset == first_offset) {
-        const bool forward = kind == CallKind::kForward;
-        const uint64_t width = forward ? 1 : ElementWidth(task, call.problem);
-        const auto at = FirstUnwritten(*first, *got, offset, width, seed);
-        if (at) {
-          report.findings.push_back(
-              {Stage::kOutputProduced,
-               (call.hidden ? fmt::format("{}: {} were never written", function,
-                                          forward ? "payload bytes" : "elements")
-                            : fmt::format("{}: {} {} was never written", function,
-                                          forward ? "payload byte" : "element", *at)) +
-                   where});
-          break;
-        }
-      }
-      if (*got != *first) {
-        report.deterministic = false;
-        call.other = std::move(got);
-      }
-      call.got = std::move(first);
+    SZARENA_TRY(const Went went, runner.Run(calls[i], slots[i]));
+    if (went == Went::kUnusable) {
+      end(worker.alive());
+      return report;
     }
   }
   SZARENA_TRY(const double idle, worker.IdleSeconds(kIdleTime));
