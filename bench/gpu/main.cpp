@@ -58,7 +58,11 @@ int Run(int argc, char** argv) {
   app.add_flag("--patterns", patterns, "also every f32 bit pattern, against the processor");
   app.add_flag("--huge", huge, "also more than 2^32 values");
   app.add_option("--json", json_path, "write the results there");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kBadUsage);
+  }
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
     fmt::print(stderr, "bench_gpu: no CUDA device: not run\n");

@@ -14,6 +14,7 @@
 #include "judge/runner.h"
 #include "target/cpu/build.h"
 #include "target/cuda/build.h"
+#include "target/cuda/device.h"
 
 namespace szarena::judge {
 namespace {
@@ -334,11 +335,9 @@ Result<ProfileReport> ProfileDevice(EvaluateOptions options) {
   ProfileReport report;
   report.ok = true;
   Json kernels = Json::MakeArray();
+  const std::string architecture = target::cuda::TargetArchitecture(sandbox);
   for (const target::cuda::KernelUsage& kernel : target::cuda::ReadUsage(built.log)) {
-    // A multiprocessor has 65,536 registers, given to a warp in units of 8 a thread, and room for
-    // 64 warps at most.
-    const int64_t registers = std::max<int64_t>(kernel.registers, 1);
-    const int64_t warps = std::min<int64_t>(64, 65536 / ((registers + 7) / 8 * 8 * 32));
+    const std::optional<int64_t> warps = WarpsByRegisters(architecture, kernel.registers);
     const std::string name = Printable(kernel.name, 200, Lines::kOne);
     kernels.Append(Json::Of({{"kernel", name},
                              {"registers", kernel.registers},
@@ -348,10 +347,10 @@ Result<ProfileReport> ProfileDevice(EvaluateOptions options) {
                              {"spill_load_bytes", kernel.spill_load_bytes},
                              {"shared_bytes", kernel.shared_bytes}}));
     report.text += fmt::format(
-        "{}: {} registers (room for {} warps in a multiprocessor), {} bytes of stack, spills {} "
-        "stored {} loaded, {} bytes shared\n",
-        name, kernel.registers, warps, kernel.stack_bytes, kernel.spill_store_bytes,
-        kernel.spill_load_bytes, kernel.shared_bytes);
+        "{}: {} registers{}, {} bytes of stack, spills {} stored {} loaded, {} bytes shared\n",
+        name, kernel.registers,
+        warps ? fmt::format(" (room for {} warps in a multiprocessor)", *warps) : "",
+        kernel.stack_bytes, kernel.spill_store_bytes, kernel.spill_load_bytes, kernel.shared_bytes);
   }
   report.content = Json::Of({{"target", "cuda"}, {"kernels", std::move(kernels)}});
   options.hidden = false;
@@ -382,6 +381,21 @@ Result<ProfileReport> ProfileDevice(EvaluateOptions options) {
 }
 
 }  // namespace
+
+std::optional<int64_t> WarpsByRegisters(std::string_view architecture, int64_t registers) {
+  // Warps that a multiprocessor has room for; CUDA C++ Programming Guide, "Technical Specifications
+  // per Compute Capability". All of these have four parts with 16,384 registers each, given to
+  // warps in units of 8 a thread.
+  static constexpr std::pair<std::string_view, int64_t> kMost[] = {
+      {"sm_75", 32},  {"sm_80", 64},  {"sm_86", 48},  {"sm_87", 48},  {"sm_89", 48},  {"sm_90", 64},
+      {"sm_100", 64}, {"sm_103", 64}, {"sm_110", 48}, {"sm_120", 48}, {"sm_121", 48},
+  };
+  const auto* const most =
+      std::ranges::find(kMost, architecture, &std::pair<std::string_view, int64_t>::first);
+  if (most == std::end(kMost)) return std::nullopt;
+  const int64_t of_a_warp = (std::max<int64_t>(registers, 1) + 7) / 8 * 8 * 32;
+  return std::min(most->second, 4 * (16384 / of_a_warp));
+}
 
 Result<ProfileReport> ProfileCandidate(const EvaluateOptions& options) {
   if (options.target == "cpu") return CpuProfiler(options).Run();

@@ -3,7 +3,9 @@
 // a verdict.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "data/json.h"
@@ -15,7 +17,8 @@ namespace szarena::judge {
 // what decides the next step there:
 //   cpu       per direction: samples, seconds_per_call, outside (share of samples in libraries),
 //   functions [{function, share}], lines [{location, function, text, share}]
-//   cuda      kernels [{kernel, registers, warps_by_registers, stack_bytes, spill_store_bytes,
+//   cuda      kernels [{kernel, registers, warps_by_registers (null on a device that we do not
+//   know), stack_bytes, spill_store_bytes,
 //   spill_load_bytes, shared_bytes}] as the compiler tells them; with a device copy_bandwidth_gbs
 //   and per direction kernel_gbs, device_gbs, host_gbs, floor_fraction, traced: null where nothing
 //   traces kernels, else of one run {runs, launches, kernel_seconds, kernels [{kernel, launches,
@@ -31,5 +34,9 @@ struct ProfileReport {
 
 // Of the largest public case (cpu), or of the timed data. `options` as for Evaluate.
 Result<ProfileReport> ProfileCandidate(const EvaluateOptions& options);
+
+// How many warps of a kernel that uses so many registers a thread a multiprocessor of the
+// architecture ("sm_90") has room for; empty where it is not known.
+std::optional<int64_t> WarpsByRegisters(std::string_view architecture, int64_t registers);
 
 }  // namespace szarena::judge

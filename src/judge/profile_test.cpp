@@ -65,5 +65,19 @@ TEST(Profile, SaysWhyThereIsNone) {
   EXPECT_THAT(Profile(kHead + "  return 1; }").text, HasSubstr("run: it returned 1"));
 }
 
+// Figures of the CUDA occupancy calculator.
+TEST(Profile, WarpsDependOnTheArchitecture) {
+  EXPECT_EQ(WarpsByRegisters("sm_90", 1), 64);
+  EXPECT_EQ(WarpsByRegisters("sm_90", 32), 64);
+  EXPECT_EQ(WarpsByRegisters("sm_90", 33), 48);
+  EXPECT_EQ(WarpsByRegisters("sm_90", 255), 8);
+  EXPECT_EQ(WarpsByRegisters("sm_75", 32), 32);
+  EXPECT_EQ(WarpsByRegisters("sm_75", 64), 32);
+  EXPECT_EQ(WarpsByRegisters("sm_86", 32), 48);
+  EXPECT_EQ(WarpsByRegisters("sm_89", 40), 48);
+  EXPECT_EQ(WarpsByRegisters("sm_89", 48), 40);
+  EXPECT_FALSE(WarpsByRegisters("sm_999", 32));
+}
+
 }  // namespace
 }  // namespace szarena::judge

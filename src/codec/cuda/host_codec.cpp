@@ -181,9 +181,12 @@ HostCodec::~HostCodec() = default;
 
 Result<HostCodec> HostCodec::Create(std::uint64_t chunk_bytes) {
   int devices = 0;
-  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+  const cudaError_t counted = cudaGetDeviceCount(&devices);
+  if (counted != cudaSuccess || devices == 0) {
     cudaGetLastError();
-    return Fail(ErrorCode::kUnavailable, "there is no CUDA device here: use the processor");
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("there is no CUDA device here ({})",
+                            counted != cudaSuccess ? cudaGetErrorString(counted) : "none found"));
   }
   {
     // Fails here, with a message, where the device cannot give any.

@@ -97,7 +97,10 @@ Result<std::unique_ptr<container::PayloadCodec>> OpenDevice(std::string_view dev
   if (device == "cuda") {
 #if SZARENA_HAVE_CUDA
     auto opened = cuda::OpenPayloadCodec();
-    if (!opened) return WithContext(opened.error(), "--device cuda (--device cpu works anywhere)");
+    if (!opened) {
+      return Fail(opened.error().code,
+                  "--device cuda: " + opened.error().message + "; --device cpu works anywhere");
+    }
     return opened;
 #else
     return Fail(
