@@ -57,6 +57,7 @@ struct Control {
   uint32_t
       compressor;  // 1: szarena_compress and szarena_decompress, 0: szarena_run and szarena_inverse
   uint32_t need_backward;
+  uint32_t trace;  // of devices: descriptor kTraceFd is a page for what runs during calls (trace.h)
   uint32_t with_transfers;  // of devices: kCall moves inputs in and results out, too
   uint32_t first_slot;
   uint32_t slot_count;

@@ -12,7 +12,7 @@
 
 namespace szarena::target {
 
-// Descriptor of the page; a driver that was started without it traces nothing.
+// Descriptor of the page, where Control's `trace` says that there is one.
 inline constexpr int kTraceFd = 9;
 inline constexpr uint32_t kMaxTracedKernels = 128;
 

@@ -165,6 +165,7 @@ Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& 
   std::ofstream("/proc/" + std::to_string(worker.pid_) + "/oom_score_adj") << "1000";
   worker.control().compressor = spec.compressor ? 1 : 0;
   worker.control().need_backward = spec.need_backward ? 1 : 0;
+  worker.control().trace = spec.trace ? 1 : 0;
   SZARENA_TRY(worker.loaded_, worker.Command_(Command::kLoad, spec.load_timeout));
   return worker;
 }

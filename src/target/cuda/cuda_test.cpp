@@ -350,7 +350,8 @@ TEST_F(Tracing, ADeviceWithoutTheLibrarySaysSo) {
   EXPECT_THAT(device->no_tracer, HasSubstr("libcupti.so.13"));
 }
 
-// A compute-sanitizer that is a script: it runs the program as the real one does, then says `end`.
+// A compute-sanitizer that is a script: it runs the program as the real one does, with descriptors
+// of its own open, then says `end`.
 class Sanitizer : public CudaTarget {
  protected:
   void StandIn(const std::string& end) {
@@ -363,6 +364,7 @@ class Sanitizer : public CudaTarget {
                               "tool=$2\n"
                               "while [[ $1 != /run/driver ]]; do shift; done\n"
                               "echo '========= COMPUTE-SANITIZER'\n"
+                              "exec 7</dev/null 8</dev/null 9</dev/null\n"
                               "\"$@\"; status=$?\n" +
                                   end;
     ASSERT_EQ(chmod(program.c_str(), 0755), 0);
