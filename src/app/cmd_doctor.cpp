@@ -16,6 +16,7 @@
 #include "app/environment.h"
 #include "data/json.h"
 #include "field/real.h"
+#include "judge/toolkit.h"
 #include "model/settings.h"
 #include "os/process.h"
 #include "program/program.h"
@@ -83,6 +84,17 @@ std::vector<Finding> RealFields() {
                         whole ? "" : "./dev setup, or apt-get install " + name});
   }
   return findings;
+}
+
+// As `evaluate` looks for it.
+Finding CudaCompiler() {
+  const auto toolkit = judge::FindCudaToolkit();
+  if (toolkit)
+    return {"cuda compiler", true, fmt::format("CUDA {} ({})", toolkit->release, toolkit->nvcc),
+            ""};
+  const std::string& why = toolkit.error().message;
+  const size_t end = why.rfind("; ");
+  return {"cuda compiler", false, why.substr(0, end), why.substr(end + 2)};
 }
 
 Finding Gpu() {
@@ -184,7 +196,7 @@ std::vector<Ability> Conclude(const std::vector<Finding>& findings) {
   const bool gpu = Found(findings, "nvidia gpu");
   const std::string cuda = nvcc && gpu ? "builds and runs"
                            : nvcc      ? "builds only: no GPU here"
-                                       : "no CUDA compiler";
+                                       : "no CUDA compiler that can build them";
   return {{"cpu candidates", cpu,
            cpu ? "build, run sandboxed, measure" : "needs a compiler and the sandbox"},
           {"demo", cpu && fields,
@@ -254,8 +266,7 @@ Result<ExitCode> Doctor(bool as_json) {
       SandboxLayers()};
   for (Finding& finding : RealFields()) findings.push_back(std::move(finding));
   findings.push_back(PythonWithNumpy());
-  findings.push_back(Program("cuda compiler", "nvcc", "release",
-                             "install the CUDA toolkit and put its bin folder in PATH"));
+  findings.push_back(CudaCompiler());
   findings.push_back(Gpu());
   findings.push_back(CsPython());
   findings.push_back(CerebrasSdk());
