@@ -29,6 +29,7 @@
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__
+#define __grid_constant__
 #define __shared__ static
 #define __align__(n) alignas(n)
 #define __launch_bounds__(...)
@@ -437,6 +438,10 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned pick) {
     result |= byte << (8 * i);
   }
   return result;
+}
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
+  for (int i = 0; i < 4; ++i) c += (a >> (8 * i) & 0xff) * (b >> (8 * i) & 0xff);
+  return c;
 }
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned by) {
   return static_cast<unsigned>((static_cast<uint64_t>(high) << 32 | low) << (by & 31) >> 32);

@@ -28,6 +28,7 @@ struct DecompressArgs {
   uint64_t most_tiles;  // of either table
   ScanState state_scan;
   ScanState size_scan;
+  unsigned long long* damaged;       // not 0: the tables do not fit together
   unsigned long long* coded_before;  // coded blocks before a group
   unsigned long long*
       size_before;  // bytes before so many coded blocks as a group has; sequential: before a group
@@ -58,29 +59,33 @@ __device__ __noinline__ void WalkSequential(const DecompressArgs& args, const Sz
     at += found;
   }
   if (threadIdx.x == 0 && (!good || coded != parts.coded_blocks || at != args.size))
-    args.result->status = DeviceStatus::kCorrupt;
+    *args.damaged = 1;
 }
 
 template <class T>
-__global__ void __launch_bounds__(kPlaceThreads) PlaceKernel(const DecompressArgs args) {
+__global__ void __launch_bounds__(kPlaceThreads)
+    PlaceKernel(const __grid_constant__ DecompressArgs args) {
   __shared__ uint32_t tile_shared;
-  __shared__ SzxParts parts_shared;
+  __shared__ SzxParts parts;
   __shared__ uint32_t warp_sum[kPlaceThreads / 32];
   __shared__ unsigned long long base_shared;
-  if (threadIdx.x == 0) {
-    tile_shared = atomicAdd(args.state_scan.ticket, 1u);
-    parts_shared = ReadParts<T>(args.stream, args.size, args.count);
-  }
-  __syncthreads();
-  const SzxParts parts = parts_shared;
   const uint32_t warp = threadIdx.x / 32;
   const uint32_t lane = threadIdx.x % 32;
+  if (threadIdx.x == 0) {
+    tile_shared = atomicAdd(args.state_scan.ticket, 1u);
+    if (tile_shared == 0) *args.result = DeviceResult{};
+  }
+  if (warp == 1) {
+    const SzxParts read = ReadParts<T>(args.stream, args.size, args.count);
+    if (lane == 0) parts = read;
+  }
+  __syncthreads();
   if (!parts.ok || parts.sequential) {
     if (tile_shared == 0 && warp == 0) {
       if (parts.ok) {
         WalkSequential<T>(args, parts);
       } else if (lane == 0) {
-        args.result->status = DeviceStatus::kCorrupt;
+        *args.damaged = 1;
       }
     }
     return;
@@ -104,7 +109,7 @@ __global__ void __launch_bounds__(kPlaceThreads) PlaceKernel(const DecompressArg
       if (size <= most) {
         sum += size;
       } else {
-        args.result->status = DeviceStatus::kCorrupt;
+        *args.damaged = 1;
       }
     };
     // Eight sizes out of aligned words where those lie inside the stream.
@@ -147,7 +152,7 @@ __global__ void __launch_bounds__(kPlaceThreads) PlaceKernel(const DecompressArg
       const unsigned long long end = base + tile_total;
       if (of_states ? tile == state_tiles - 1 && end != parts.coded_blocks
                     : tile + 1 >= size_tiles && end != args.size - parts.coded_at) {
-        args.result->status = DeviceStatus::kCorrupt;
+        *args.damaged = 1;
       }
     }
   }
@@ -159,105 +164,160 @@ __global__ void __launch_bounds__(kPlaceThreads) PlaceKernel(const DecompressArg
 
 // Second kernel, for random-access streams of the usual block size.
 constexpr uint32_t kDecodeWarps = 4;
+// Thread blocks of a multiprocessor. Few with all that they need in registers: what is spilled does
+// not fit the first-level cache beside so much shared memory, and costs more than warps bring.
+template <class T>
+constexpr uint32_t kDecodeResident = sizeof(T) == 4 ? 4 : 5;
 constexpr uint32_t kGroupBlocks = 8;  // group_blocks of such a stream
 
-// What is known of a region before its bytes come; two steps of loads, each some regions ahead.
-struct Counted {                    // after the first
-  unsigned long long coded_before;  // of the region
-  uint32_t states;                  // bit b: block b is coded
+// What is known of a region before its bytes come; two steps of loads, each a region ahead. What is
+// loaded is looked at a step later only: nothing waits for memory. Numbers of blocks fit 32 bits.
+struct Counted {          // after the first
+  uint32_t group_before;  // coded blocks before the eight blocks that it is of
+  uint32_t states;        // their state byte
 };
-template <class T>
-struct Placed {  // after the second
-  unsigned long long
-      base;       // bytes before the group of coded blocks that the region's first one is in
-  uint32_t size;  // lane k: of coded block k of that group and the next
-  uint32_t skip;  // place of the region's first coded block in that group
-  uint32_t states;
-  T median;  // of the lane's block where it is constant
+struct Placed {                  // after the second
+  unsigned long long base;       // bytes before the group of coded blocks that the region's first
+                                 // one is in
+  uint32_t coded_before;         // of the region
+  uint32_t size_low, size_high;  // lane k: of coded block k of that group and the next
+  uint32_t states;               // bit b: block b is coded
 };
 
 template <class T>
 __device__ __forceinline__ Counted Count(const DecompressArgs& args, const SzxParts& parts,
-                                         uint64_t region) {
-  using S = SzxTile<T>;
+                                         uint32_t region) {
   Counted counted{};
-  const uint64_t block = region * S::kBlocks;
-  if (block >= parts.blocks) return counted;
-  const uint32_t byte = __brev(StateByte(args.stream, parts, block / 8 * 8)) >> 24;
-  counted.coded_before = args.coded_before[block / kGroupBlocks];
-  if constexpr (S::kBlocks == 8) {
-    counted.states = byte;
-  } else {
-    counted.states = byte >> (block % 8) & 0xfu;
-    counted.coded_before += __popc(byte & ((1u << (block % 8)) - 1));
-  }
+  const uint32_t group = region / (kGroupBlocks / SzxTile<T>::kBlocks);
+  if (group >= static_cast<uint32_t>(parts.groups)) return counted;
+  counted.states = args.stream[parts.states_at + group];
+  counted.group_before = static_cast<uint32_t>(args.coded_before[group]);
   return counted;
 }
 
 template <class T>
-__device__ __forceinline__ Placed<T> Place(const DecompressArgs& args, const SzxParts& parts,
-                                           uint64_t region, const Counted& counted) {
+__device__ __forceinline__ Placed Place(const DecompressArgs& args, const SzxParts& parts,
+                                        uint32_t region, const Counted& counted) {
   using S = SzxTile<T>;
-  Placed<T> placed{};
-  const uint32_t lane = threadIdx.x % 32;
-  const uint64_t block = region * S::kBlocks + lane / S::kLanes;
-  placed.states = counted.states;
-  // Counts that the header does not know of: nothing is read for them.
-  if (counted.coded_before + __popc(counted.states) > parts.coded_blocks) placed.states = 0;
-  const uint64_t group = counted.coded_before / kGroupBlocks;
-  placed.skip = static_cast<uint32_t>(counted.coded_before % kGroupBlocks);
-  if (placed.states != 0) {
-    placed.base = args.size_before[group];
-    const uint64_t index = group * kGroupBlocks + lane;
-    if (lane < placed.skip + __popc(placed.states))
-      placed.size = BlockSize(args.stream, parts, index);
+  Placed placed{};
+  const uint32_t block = region * S::kBlocks;
+  const uint32_t blocks = static_cast<uint32_t>(parts.blocks);
+  if (block >= blocks) return placed;
+  const uint32_t left = min(blocks - block / kGroupBlocks * kGroupBlocks, kGroupBlocks);
+  const uint32_t byte = __brev(counted.states) >> 24 & ((1u << left) - 1);
+  placed.coded_before = counted.group_before;
+  if constexpr (S::kBlocks == 8) {
+    placed.states = byte;
+  } else {
+    placed.states = byte >> (block % 8) & 0xfu;
+    placed.coded_before += __popc(byte & ((1u << (block % 8)) - 1));
   }
-  const uint32_t own = lane / S::kLanes;
-  if ((placed.states >> own & 1u) == 0 && block < parts.blocks) {
-    const uint64_t constant =
-        block - counted.coded_before - __popc(placed.states & ((1u << own) - 1));
-    if (constant < parts.blocks - parts.coded_blocks)
-      placed.median = LoadBe<T>(args.stream + parts.medians_at + sizeof(T) * constant);
+  // Counts that the header does not know of: nothing is read for them.
+  const uint32_t coded_blocks = static_cast<uint32_t>(parts.coded_blocks);
+  if (placed.coded_before > coded_blocks ||
+      __popc(placed.states) > coded_blocks - placed.coded_before)
+    placed.states = 0;
+  if (placed.states != 0) {
+    const uint32_t lane = threadIdx.x % 32;
+    placed.base = args.size_before[placed.coded_before / kGroupBlocks];
+    const uint32_t skip = placed.coded_before % kGroupBlocks;
+    if (lane < skip + __popc(placed.states)) {
+      const unsigned char* const at = args.stream + parts.sizes_at +
+                                      2 * static_cast<uint64_t>(placed.coded_before - skip + lane);
+      placed.size_low = at[0];
+      placed.size_high = at[1];
+    }
   }
   return placed;
 }
 
+// Starts copying `size` bytes to shared + LoadOffset(from), and what is beside them in their
+// 16-byte pieces, where that is of the stream too. At most 32 pieces, or any number with kMany.
+template <bool kMany>
+__device__ __forceinline__ void LoadPieces(unsigned char* shared, const unsigned char* from,
+                                           uint32_t size, const unsigned char* end) {
+  const uint32_t lane = threadIdx.x % 32;
+  const uint32_t offset = LoadOffset(from);
+  const unsigned char* at = from - offset;
+  const uint32_t pieces = (offset + size + 15) / 16;
+  if (at + 16 * pieces > end) {  // the same in all lanes
+    for (uint32_t i = lane; i < size; i += 32) shared[offset + i] = from[i];
+    return;
+  }
+  at += 16 * lane;
+  unsigned char* to = shared + 16 * lane;
+  if constexpr (!kMany) {
+    if (lane < pieces) CopyAsync<16>(to, at);
+  } else {
+    for (uint32_t piece = lane; piece < pieces; piece += 128, at += 2048, to += 2048) {
+#pragma unroll
+      for (uint32_t k = 0; k < 4; ++k) {
+        if (piece + 32 * k < pieces) CopyAsync<16>(to + 512 * k, at + 512 * k);
+      }
+    }
+  }
+}
+
 // A region whose bytes are on their way to shared memory.
-template <class T>
-struct Sent {
-  uint32_t at;    // of the lane's block in shared memory
-  uint32_t size;  // of it; 0: constant
-  bool damaged;   // some block of the region does not lie where the tables say
-  T median;
+struct Sent {        // one register
+  uint32_t at : 15;  // of the lane's block, or of its median where it is constant, in shared memory
+  uint32_t damaged : 1;  // some block of the region does not lie where the tables say
+  uint32_t size : 16;    // of the block; 0: constant
 };
 
 template <class T>
-__device__ __forceinline__ Sent<T> Send(const DecompressArgs& args, const SzxParts& parts,
-                                        const Placed<T>& placed, unsigned char* area) {
+__device__ __forceinline__ Sent Send(const DecompressArgs& args, const SzxParts& parts,
+                                     uint32_t region, const Placed& placed, unsigned char* area) {
   using S = SzxTile<T>;
-  Sent<T> sent{};
-  sent.median = placed.median;
+  Sent sent{};
   const uint32_t lane = threadIdx.x % 32;
-  const uint32_t coded = __popc(placed.states);
-  if (coded != 0) {  // the same in all lanes
-    uint32_t total = 0;
-    const uint32_t before = WarpExclusiveSum(placed.size, total);
-    const uint32_t skipped = __shfl_sync(kAllLanes, before, placed.skip);
+  const uint32_t own = lane / S::kLanes;
+  const uint32_t before_own = __popc(placed.states & ((1u << own) - 1));
+  const unsigned char* const stream_end = args.stream + args.size;
+  constexpr uint32_t kAllBlocks = (1u << S::kBlocks) - 1;
+  if (placed.states != kAllBlocks) {  // the same in all lanes
+    // The medians of the region's constant blocks lie one after another.
+    const uint32_t block = region * S::kBlocks;
+    const uint32_t first = block - placed.coded_before;
+    const uint32_t constant_blocks = static_cast<uint32_t>(parts.blocks - parts.coded_blocks);
+    const uint32_t there =
+        block >= placed.coded_before && first < constant_blocks ? constant_blocks - first : 0;
+    const uint32_t number = min(there, S::kBlocks - __popc(placed.states));
+    if (number > 0) {
+      const unsigned char* const from =
+          args.stream + parts.medians_at + sizeof(T) * static_cast<uint64_t>(first);
+      LoadPieces<false>(area + S::kMediansAt, from, sizeof(T) * number, stream_end);
+      if (own - before_own < number)
+        sent.at = S::kMediansAt + LoadOffset(from) + sizeof(T) * (own - before_own);
+    }
+  }
+  if (placed.states != 0) {  // the same in all lanes
+    const uint32_t block_size = placed.size_low | placed.size_high << 8;
+    const uint32_t skip = placed.coded_before % kGroupBlocks;
+    uint32_t sum = block_size;
+#pragma unroll
+    for (uint32_t step = 1; step < 2 * kGroupBlocks; step *= 2) {
+      const uint32_t below = __shfl_up_sync(kAllLanes, sum, step);
+      if (lane >= step) sum += below;
+    }
+    const uint32_t before = sum - block_size;
+    const uint32_t total = __shfl_sync(kAllLanes, sum, 2 * kGroupBlocks - 1);
+    const uint32_t skipped = __shfl_sync(kAllLanes, before, skip);
     const uint64_t begin = parts.coded_at + placed.base + skipped;
     const uint32_t bytes = total - skipped;
-    const uint32_t own = lane / S::kLanes;
-    const uint32_t from = placed.skip + __popc(placed.states & ((1u << own) - 1));
+    const uint32_t from = skip + before_own;
     const uint32_t at = __shfl_sync(kAllLanes, before, from & 31u) - skipped;
-    const uint32_t size = __shfl_sync(kAllLanes, placed.size, from & 31u);
+    const uint32_t size = __shfl_sync(kAllLanes, block_size, from & 31u);
     if (bytes > S::kMostPayload || begin > args.size || bytes > args.size - begin) {
       sent.damaged = true;
+      sent.at = 0;
     } else {
       if ((placed.states >> own & 1u) != 0) {
         sent.at = at + LoadOffset(args.stream + begin);
         sent.size = size;
         if (size == 0) sent.damaged = true;
       }
-      LoadBytes(area, args.stream + begin, bytes);
+      LoadPieces<true>(area, args.stream + begin, bytes, stream_end);
     }
   }
   CommitCopies();
@@ -303,10 +363,123 @@ struct StreamReader {
   }
 };
 
+// Blocks of f32 that keep at most three bytes of a value: how many bytes each value of a row
+// stores, in bits. Byte q of word 4 * w + i says it of value 16 * w + 4 * q + i.
+struct NarrowLengths {
+  uint32_t bits[8];
+  uint32_t pairs[2];  // the same in bytes, a pair of bits each, the first value's on top
+};
+
+// `codes`: as they are in memory. Returns the sum in bytes.
+template <bool kWhole>
+__device__ __forceinline__ uint32_t FindNarrowLengths(const uint32_t* codes, bool coded,
+                                                      uint32_t kept, uint32_t valid,
+                                                      NarrowLengths& lengths) {
+  constexpr uint32_t kEach = 0x01010101u;
+  uint32_t* const x = lengths.bits;
+  uint32_t less[2];  // what three kept bytes store, in pairs of bits
+#pragma unroll
+  for (uint32_t w = 0; w < 2; ++w) {
+    less[w] = coded ? ~codes[w] : 0;
+    if (!kWhole) less[w] &= SwapBytes(PairMask(valid, w));
+  }
+  if (__any_sync(kAllLanes, coded && kept < 3)) {
+    // Less what fewer bytes store less, at least 0.
+#pragma unroll
+    for (uint32_t w = 0; w < 2; ++w) {
+      const uint32_t high = less[w] >> 1;
+      const uint32_t two = (less[w] & less[w] << 1 & 0xaaaaaaaau) | (high & ~less[w] & 0x55555555u);
+      const uint32_t one = less[w] & high & 0x55555555u;
+      if (kept < 3) less[w] = kept == 2 ? two : one;
+    }
+  }
+#pragma unroll
+  for (uint32_t w = 0; w < 2; ++w) {
+    x[4 * w] = less[w] >> 3 & 0x18 * kEach;
+    x[4 * w + 1] = less[w] >> 1 & 0x18 * kEach;
+    x[4 * w + 2] = less[w] << 1 & 0x18 * kEach;
+    x[4 * w + 3] = less[w] << 3 & 0x18 * kEach;
+    lengths.pairs[w] = SwapBytes(less[w]);
+  }
+  uint32_t stored = 0;
+#pragma unroll
+  for (uint32_t k = 0; k < 8; ++k) stored = __dp4a(x[k], kEach, stored);
+  return stored / 8;
+}
+
+constexpr uint32_t kAllMissing = 0x7654;
+
+// The bytes of a value that a row's last values hand on to the next row: byte b comes from the last
+// value that stores more than b bytes. `end`: where the row's bytes end in `area`. Byte b of
+// `missing` has its bit 2 where there is none, in a nibble each, as a selector of bytes has it.
+__device__ __forceinline__ uint32_t HandedOn(const unsigned char* area, uint32_t end,
+                                             const NarrowLengths& lengths, uint32_t& missing) {
+  constexpr uint32_t kEach = 0x55555555u;
+  const uint32_t first = lengths.pairs[0];
+  const uint32_t second = lengths.pairs[1];
+  const uint32_t first_high = first >> 1 & kEach;
+  const uint32_t second_high = second >> 1 & kEach;
+  uint32_t bytes = 0;
+  missing = kAllMissing;
+#pragma unroll
+  for (uint32_t b = 0; b < 3; ++b) {
+    const auto having_of = [&](uint32_t pairs, uint32_t high) {
+      return b == 0 ? (pairs | high) & kEach : b == 1 ? high : pairs & high;
+    };
+    const uint32_t in_second = having_of(second, second_high);
+    const uint32_t having = in_second != 0 ? in_second : having_of(first, first_high);
+    // Pairs of bits from the last value that has the byte on, in that value's word.
+    const uint32_t from_it = (having & -having) * 4 - 1;
+    const uint32_t of_second = in_second != 0 ? from_it : kAllLanes;
+    const uint32_t of_first = in_second != 0 ? 0 : from_it;
+    const uint32_t back = __popc(second & of_second) + __popc(second_high & of_second) +
+                          __popc(first & of_first) + __popc(first_high & of_first);
+    if (having != 0) {
+      bytes |= static_cast<uint32_t>(area[end - back + b]) << (8 * b);
+      missing -= 4u << (4 * b);
+    }
+  }
+  return bytes;
+}
+
+// A row's values. `from`: place of its bytes in `area`, in bits; `word`: the value before the
+// first, as far as it is needed; `drop`: low bits that no value keeps.
+__device__ __forceinline__ void DecodeNarrow(uint32_t area, uint32_t from, uint32_t word,
+                                             uint32_t drop, float median,
+                                             const NarrowLengths& lengths, uint32_t* z) {
+  // Values are kept, and read, at the place where they end up: so many bits further up.
+  word <<= drop;
+  uint32_t at = from - drop;
+#pragma unroll
+  for (uint32_t w = 0; w < 2; ++w) {
+    const uint32_t* const x = lengths.bits + 4 * w;
+    const uint32_t both[] = {x[0] + x[1], x[2] + x[3]};
+#pragma unroll
+    for (uint32_t pair = 0; pair < 8; ++pair) {
+      // Two values, six bytes at most.
+      const uint32_t q = pair / 2;
+      const uint32_t i = pair % 2 * 2;
+      const uint32_t place = area + (at >> 5) * 4;
+      const uint32_t words[] = {LoadShared(place), LoadShared(place + 4), LoadShared(place + 8)};
+      const uint32_t low = __funnelshift_r(words[0], words[1], at);
+      const uint32_t high = __funnelshift_r(words[1], words[2], at);
+      // Of a length only the lowest five bits count, so that it need not be cut out.
+      const uint32_t n = x[i] >> (8 * q);
+      uint32_t mask = ShiftedMask(drop, n);
+      word = (word & ~mask) | (low & mask);
+      z[16 * w + 4 * q + i] = BitsOf(Add(FromBits(word), median));
+      mask = ShiftedMask(drop, x[i + 1] >> (8 * q));
+      word = (word & ~mask) | (__funnelshift_r(low, high, n) & mask);
+      z[16 * w + 4 * q + i + 1] = BitsOf(Add(FromBits(word), median));
+      at = __dp4a(both[i / 2], 1u << (8 * q), at);
+    }
+  }
+}
+
 // Decodes the region in `area` in place. Returns whether the lane's block is what its size says.
 template <class T, bool kWhole>
-__device__ __forceinline__ bool DecodeRegion(unsigned char* area, const Sent<T>& sent,
-                                             uint64_t count, uint64_t first_value) {
+__device__ __forceinline__ bool DecodeRegion(unsigned char* area, const Sent& sent, uint64_t count,
+                                             uint64_t first_value) {
   using S = SzxTile<T>;
   using Bits = typename S::Bits;
   const uint32_t lane = threadIdx.x % 32;
@@ -329,10 +502,10 @@ __device__ __forceinline__ bool DecodeRegion(unsigned char* area, const Sent<T>&
   bool coded = sent.size != 0;
   bool good = true;
   uint32_t required = S::kBits;
-  T median = sent.median;
+  T median = T(0);
   constexpr uint32_t kCodeWords = S::kRowValues / 16;
-  uint32_t codes[kCodeWords] = {};
-  uint32_t masks[kCodeWords];  // pairs of bits of the values there are
+  uint32_t codes[kCodeWords] = {};  // as they are in memory
+  uint32_t masks[kCodeWords];       // pairs of bits of the values there are
   if (coded && sent.size < head) good = coded = false;
   if (coded) {
     const uint32_t block = SharedAddress(area) + sent.at;
@@ -350,15 +523,30 @@ __device__ __forceinline__ bool DecodeRegion(unsigned char* area, const Sent<T>&
     }
     const uint32_t from = block + S::kHeadBytes + sub * (S::kRowValues / 4);
 #pragma unroll
-    for (uint32_t w = 0; w < kCodeWords; ++w)
-      codes[w] = SwapBytes(LoadSharedAnywhere(from + 4 * w));
+    for (uint32_t w = 0; w < kCodeWords; ++w) codes[w] = LoadSharedAnywhere(from + 4 * w);
+  }
+  if (sent.size == 0 && sent.at != 0 && !sent.damaged) {
+    const uint32_t from = SharedAddress(area) + sent.at;
+    if constexpr (sizeof(T) == 4) {
+      median = FromBits(SwapBytes(LoadSharedAnywhere(from)));
+    } else {
+      median = FromBits(static_cast<Bits>(SwapBytes(LoadSharedAnywhere(from))) << 32 |
+                        SwapBytes(LoadSharedAnywhere(from + 4)));
+    }
   }
   if (!coded) required = S::kBits;
   const uint32_t kept = (required + 7) / 8;
   uint32_t stored = 0;
   uint32_t first_stored = 0;  // by the values of the first word
+  NarrowLengths lengths;
+  // The usual case: all bytes that a value stores are less than a word.
+  const bool narrow = sizeof(T) == 4 && __all_sync(kAllLanes, !coded || kept <= 3) != 0;
+  if constexpr (sizeof(T) == 4) {
+    if (narrow) stored = FindNarrowLengths<kWhole>(codes, coded, kept, valid, lengths);
+  }
 #pragma unroll
-  for (uint32_t w = 0; w < kCodeWords; ++w) {
+  for (uint32_t w = 0; w < kCodeWords && !narrow; ++w) {
+    codes[w] = SwapBytes(codes[w]);
     masks[w] = kWhole ? kAllLanes : PairMask(valid, w);
     if (coded) stored += StoredBytes(codes[w], masks[w], kept);
     if (w == 0) first_stored = stored;
@@ -375,78 +563,101 @@ __device__ __forceinline__ bool DecodeRegion(unsigned char* area, const Sent<T>&
   if (coded && head + block_stored != sent.size) good = coded = false;
   const uint32_t at = sent.at + head + sum - stored;
 
-  // The leading bytes that the lane's first values share with values of lanes before: from each
-  // lane the last value that stores leading byte j, then the nearest lane that has one. They are
-  // the top bytes of a word.
-  uint32_t shared_bytes = 0;
-  uint32_t shared_mask = 0;
-  if (coded) {
+  Bits z[S::kRowValues];
+  if constexpr (sizeof(T) == 4) {
+    if (narrow) {
+      uint32_t missing = kAllMissing;
+      uint32_t before = 0;
+      if (coded) before = HandedOn(area, at + stored, lengths, missing);
 #pragma unroll
-    for (uint32_t j = 0; j < 3; ++j) {
-      // The values whose code is at most j, as single bits; the last word that has any.
-      const auto having_of = [&](uint32_t w) {
-        const uint32_t high = codes[w] >> 1;
-        const uint32_t not_having = j == 0 ? high | codes[w] : j == 1 ? high : high & codes[w];
-        return ~not_having & 0x55555555u & masks[w];
-      };
-      uint32_t word = codes[kCodeWords - 1];
-      uint32_t mask = masks[kCodeWords - 1];
-      uint32_t having = having_of(kCodeWords - 1);
-      uint32_t place = 0;
-      if constexpr (kCodeWords == 2) {
-        place = first_stored;
-        if (having == 0) {
-          having = having_of(0);
-          word = codes[0];
-          mask = masks[0];
-          place = 0;
+      for (uint32_t step = 1; step < S::kLanes; step *= 2) {
+        const uint32_t below = __shfl_up_sync(kAllLanes, before, step);
+        const uint32_t missing_below = __shfl_up_sync(kAllLanes, missing, step);
+        if (sub >= step) {
+          before = __byte_perm(before, below, missing);
+          missing &= missing_below;
         }
       }
-      if (having != 0 && j < kept) {
-        const uint32_t earlier = ~((having & -having) * 4 - 1);  // bit pairs above the lowest one
-        place += StoredBytes(word, mask & earlier, kept);
-        shared_bytes |= static_cast<uint32_t>(area[at + place + kept - 1 - j]) << (24 - 8 * j);
-        shared_mask |= 0xff000000u >> (8 * j);
+      before = __shfl_up_sync(kAllLanes, before, 1);
+      if (sub == 0) before = 0;
+      if (coded) {
+        DecodeNarrow(SharedAddress(area), 8 * at, before, 32 - required, median, lengths, z);
       }
     }
   }
+  if (!narrow) {
+    // The leading bytes that the lane's first values share with values of lanes before: from each
+    // lane the last value that stores leading byte j, then the nearest lane that has one. They are
+    // the top bytes of a word.
+    uint32_t shared_bytes = 0;
+    uint32_t shared_mask = 0;
+    if (coded) {
 #pragma unroll
-  for (uint32_t step = 1; step < S::kLanes; step *= 2) {
-    const uint32_t bytes = __shfl_up_sync(kAllLanes, shared_bytes, step);
-    const uint32_t mask = __shfl_up_sync(kAllLanes, shared_mask, step);
-    if (sub >= step) {
-      shared_bytes |= bytes & ~shared_mask;
-      shared_mask |= mask;
+      for (uint32_t j = 0; j < 3; ++j) {
+        // The values whose code is at most j, as single bits; the last word that has any.
+        const auto having_of = [&](uint32_t w) {
+          const uint32_t high = codes[w] >> 1;
+          const uint32_t not_having = j == 0 ? high | codes[w] : j == 1 ? high : high & codes[w];
+          return ~not_having & 0x55555555u & masks[w];
+        };
+        uint32_t word = codes[kCodeWords - 1];
+        uint32_t mask = masks[kCodeWords - 1];
+        uint32_t having = having_of(kCodeWords - 1);
+        uint32_t place = 0;
+        if constexpr (kCodeWords == 2) {
+          place = first_stored;
+          if (having == 0) {
+            having = having_of(0);
+            word = codes[0];
+            mask = masks[0];
+            place = 0;
+          }
+        }
+        if (having != 0 && j < kept) {
+          const uint32_t earlier = ~((having & -having) * 4 - 1);  // bit pairs above the lowest one
+          place += StoredBytes(word, mask & earlier, kept);
+          shared_bytes |= static_cast<uint32_t>(area[at + place + kept - 1 - j]) << (24 - 8 * j);
+          shared_mask |= 0xff000000u >> (8 * j);
+        }
+      }
+    }
+#pragma unroll
+    for (uint32_t step = 1; step < S::kLanes; step *= 2) {
+      const uint32_t bytes = __shfl_up_sync(kAllLanes, shared_bytes, step);
+      const uint32_t mask = __shfl_up_sync(kAllLanes, shared_mask, step);
+      if (sub >= step) {
+        shared_bytes |= bytes & ~shared_mask;
+        shared_mask |= mask;
+      }
+    }
+    shared_bytes = __shfl_up_sync(kAllLanes, shared_bytes, 1);
+    if (sub == 0) shared_bytes = 0;
+    if (coded) {
+      const uint32_t drop = S::kBits - required;
+      const bool exact = required == S::kBits && median == T(0);
+      Bits word = static_cast<Bits>(shared_bytes) << (S::kBits - 32) >> (S::kBits - 8 * kept);
+      const uint32_t by_code = StoredBits(kept);
+      StreamReader reader(SharedAddress(area) + at);
+#pragma unroll
+      for (uint32_t i = 0; i < S::kRowValues; ++i) {
+        uint32_t n = LengthOf(by_code, codes[i / 16], i % 16);
+        if (!kWhole && i >= valid) n = 0;
+        const Bits mask = LowMask(n, Bits(0));
+        Bits bits;
+        if constexpr (sizeof(T) == 4) {
+          bits = reader.Take(n);
+        } else {
+          bits = reader.Take(min(n, 32u));
+          if (n > 32) bits |= static_cast<Bits>(reader.Take(n - 32)) << 32;
+        }
+        word = (word & ~mask) | (bits & mask);
+        const Bits restored = word << drop;
+        z[i] = exact ? restored : BitsOf(Add(FromBits(restored), median));
+      }
     }
   }
-  shared_bytes = __shfl_up_sync(kAllLanes, shared_bytes, 1);
-  if (sub == 0) shared_bytes = 0;
-
-  Bits z[S::kRowValues];
-  if (coded) {
-    const uint32_t drop = S::kBits - required;
-    const bool exact = required == S::kBits && median == T(0);
-    Bits word = static_cast<Bits>(shared_bytes) << (S::kBits - 32) >> (S::kBits - 8 * kept);
-    const uint32_t lengths = StoredBits(kept);
-    StreamReader reader(SharedAddress(area) + at);
-#pragma unroll
-    for (uint32_t i = 0; i < S::kRowValues; ++i) {
-      uint32_t n = LengthOf(lengths, codes[i / 16], i % 16);
-      if (!kWhole && i >= valid) n = 0;
-      const Bits mask = LowMask(n, Bits(0));
-      Bits bits;
-      if constexpr (sizeof(T) == 4) {
-        bits = reader.Take(n);
-      } else {
-        bits = reader.Take(min(n, 32u));
-        if (n > 32) bits |= static_cast<Bits>(reader.Take(n - 32)) << 32;
-      }
-      word = (word & ~mask) | (bits & mask);
-      const Bits restored = word << drop;
-      z[i] = exact ? restored : BitsOf(Add(FromBits(restored), median));
-    }
-  } else {
-    const T fill = sent.size == 0 && !sent.damaged ? median : T(0);
+  if (!coded) {
+    const T fill = sent.size == 0 ? median : T(0);
 #pragma unroll
     for (uint32_t i = 0; i < S::kRowValues; ++i) z[i] = BitsOf(fill);
   }
@@ -458,6 +669,27 @@ __device__ __forceinline__ bool DecodeRegion(unsigned char* area, const Sent<T>&
   }
   __syncwarp();
   return good && !sent.damaged;
+}
+
+// As StoreRows, with fewer instructions where the region is whole.
+template <class T, bool kAligned>
+__device__ __forceinline__ void StoreRegion(const unsigned char* area, const DecompressArgs& args,
+                                            uint64_t first_value) {
+  using S = SzxTile<T>;
+  if (kAligned && first_value + S::kRegionValues <= args.count) {
+    const uint32_t lane = threadIdx.x % 32;
+    const unsigned char* const from =
+        area + lane / S::kPieces * S::kRowStride + lane % S::kPieces * 16;
+    unsigned char* const to = args.values + first_value * sizeof(T) + lane * 16;
+#pragma unroll
+    for (uint32_t j = 0; j < S::kPieces; ++j) {
+      const uint4 bits =
+          *reinterpret_cast<const uint4*>(from + j * (32 / S::kPieces) * S::kRowStride);
+      __stcs(reinterpret_cast<uint4*>(to + j * 512), bits);
+    }
+  } else {
+    StoreRows<T, S::kRowBytes, kAligned>(area, args.values, args.count, first_value);
+  }
 }
 
 template <class T>
@@ -482,43 +714,51 @@ __device__ __noinline__ bool DecodeAnySize(const DecompressArgs& args, const Szx
 }
 
 template <class T, bool kAligned>
-__global__ void __launch_bounds__(32 * kDecodeWarps, 5) DecodeKernel(const DecompressArgs args) {
+__global__ void __launch_bounds__(32 * kDecodeWarps, kDecodeResident<T>)
+    DecodeKernel(const __grid_constant__ DecompressArgs args) {
   using S = SzxTile<T>;
   extern __shared__ __align__(16) unsigned char buffers[];
   __shared__ SzxParts parts;
-  if (threadIdx.x == 0) parts = ReadParts<T>(args.stream, args.size, args.count);
+  if (threadIdx.x < 32) {
+    const SzxParts read = ReadParts<T>(args.stream, args.size, args.count);
+    if (threadIdx.x == 0) parts = read;
+  }
   __syncthreads();
   const uint32_t warps = blockDim.x / 32;
-  const uint64_t stride = static_cast<uint64_t>(gridDim.x) * warps;
-  uint64_t region = static_cast<uint64_t>(blockIdx.x) * warps + threadIdx.x / 32;
+  const uint32_t warp = blockIdx.x * warps + threadIdx.x / 32;
   bool good = true;
+  if (blockIdx.x == 0 && threadIdx.x == 0 && *args.damaged != 0)
+    args.result->status = DeviceStatus::kCorrupt;
   if (!parts.ok) {
-    for (uint64_t i = region * 32 + threadIdx.x % 32; i < args.count; i += stride * 32)
+    const uint64_t step = static_cast<uint64_t>(gridDim.x) * blockDim.x;
+    for (uint64_t i = warp * 32ull + threadIdx.x % 32; i < args.count; i += step)
       reinterpret_cast<T*>(args.values)[i] = T(0);
     return;
   }
-  if (parts.sequential || parts.block_values != szx::kBlockValues) {
+  if (parts.sequential || parts.block_values != szx::kBlockValues || parts.blocks >> 31 != 0) {
     good = DecodeAnySize<T>(args, parts);
   } else {
+    const uint32_t stride = gridDim.x * warps;
+    const uint32_t regions = static_cast<uint32_t>(CeilDiv(args.count, S::kRegionValues));
     unsigned char* area = buffers + threadIdx.x / 32 * S::kRegionBytes;
     unsigned char* other_area = area + warps * S::kRegionBytes;
-    const uint64_t regions = CeilDiv(args.count, S::kRegionValues);
-    Placed<T> placed = Place<T>(args, parts, region, Count<T>(args, parts, region));
+    uint32_t region = warp;
+    Placed placed = Place<T>(args, parts, region, Count<T>(args, parts, region));
     Counted counted = Count<T>(args, parts, region + stride);
-    Sent<T> sent = Send(args, parts, placed, area);
+    Sent sent = Send<T>(args, parts, region, placed, area);
     placed = Place<T>(args, parts, region + stride, counted);
     counted = Count<T>(args, parts, region + 2 * stride);
     for (; region < regions; region += stride) {
-      const Sent<T> next = Send(args, parts, placed, other_area);
+      const Sent next = Send<T>(args, parts, region + stride, placed, other_area);
       placed = Place<T>(args, parts, region + 2 * stride, counted);
       counted = Count<T>(args, parts, region + 3 * stride);
       WaitCopies<1>();
       __syncwarp();
-      const uint64_t first_value = region * S::kRegionValues;
+      const uint64_t first_value = static_cast<uint64_t>(region) * S::kRegionValues;
       good &= first_value + S::kRegionValues <= args.count
                   ? DecodeRegion<T, true>(area, sent, args.count, first_value)
                   : DecodeRegion<T, false>(area, sent, args.count, first_value);
-      StoreRows<T, S::kRowBytes, kAligned>(area, args.values, args.count, first_value);
+      StoreRegion<T, kAligned>(area, args, first_value);
       __syncwarp();
       unsigned char* swap = area;
       area = other_area;
@@ -549,14 +789,13 @@ LaunchStatus Launch(const DecompressArgs& args, cudaStream_t stream) {
   using S = SzxTile<T>;
   PlaceKernel<T>
       <<<static_cast<unsigned int>(2 * args.most_tiles), kPlaceThreads, 0, stream>>>(args);
-  if (args.count == 0)
-    return cudaPeekAtLastError() == cudaSuccess ? LaunchStatus::kOk : LaunchStatus::kLaunchFailed;
   const auto kernel = reinterpret_cast<uintptr_t>(args.values) % 16 == 0 ? DecodeKernel<T, true>
                                                                          : DecodeKernel<T, false>;
   const uint32_t warps = WarpsThatFit(2 * S::kRegionBytes, kDecodeWarps, 1);
   if (warps == 0) return LaunchStatus::kLaunchFailed;
-  return LaunchResident(kernel, args, CeilDiv(CeilDiv(args.count, S::kRegionValues), warps),
-                        32 * warps, warps * 2 * S::kRegionBytes, stream);
+  const uint64_t wanted = CeilDiv(CeilDiv(args.count, S::kRegionValues), warps);
+  return LaunchResident(kernel, args, wanted == 0 ? 1 : wanted, 32 * warps,
+                        warps * 2 * S::kRegionBytes, stream);
 }
 
 }  // namespace
@@ -588,10 +827,9 @@ LaunchStatus SzxDecompress(const void* payload, uint64_t payload_size, uint64_t 
   args.size_scan = {parts.scan.tiles + scratch.tiles, parts.second_ticket};
   args.coded_before = reinterpret_cast<unsigned long long*>(bytes + scratch.coded_at);
   args.size_before = reinterpret_cast<unsigned long long*>(bytes + scratch.sizes_at);
-  if (cudaMemsetAsync(result, 0, sizeof *result, stream) != cudaSuccess ||
-      cudaMemsetAsync(workspace, 0, scratch.zeroed_bytes, stream) != cudaSuccess) {
+  args.damaged = parts.totals;
+  if (cudaMemsetAsync(workspace, 0, scratch.zeroed_bytes, stream) != cudaSuccess)
     return LaunchStatus::kLaunchFailed;
-  }
   return dtype == DType::kF32 ? Launch<float>(args, stream) : Launch<double>(args, stream);
 }
 

@@ -28,25 +28,28 @@ struct SzxParts {
 
 constexpr uint64_t kLeastGroupValues = 1024;
 
-// Called by one thread.
+// Called by all lanes of a warp.
 template <class T>
 __device__ SzxParts ReadParts(const unsigned char* stream, uint64_t size, uint64_t count) {
+  static_assert(szx::HeaderBytes(szx::Mode::kRandomAccess) == 20);
   SzxParts parts{};
-  if (size < 4 || stream[0] != 1 || stream[1] != 1 || stream[2] != szx::Type<T>::kVersionByte ||
-      stream[3] > 1)
-    return parts;
-  parts.sequential = stream[3] == 0;
+  const uint32_t lane = threadIdx.x % 32;
+  const uint32_t mine = lane < 20 && lane < size ? stream[lane] : 0;
+  const auto byte = [&](uint32_t at) { return __shfl_sync(kAllLanes, mine, at); };
+  const auto number = [&](uint32_t at) {
+    uint64_t value = 0;
+    for (uint32_t b = 0; b < 8; ++b) value = value << 8 | byte(at + b);
+    return value;
+  };
+  const bool known =
+      byte(0) == 1 && byte(1) == 1 && byte(2) == szx::Type<T>::kVersionByte && byte(3) <= 1;
+  if (size < 4 || !known) return parts;
+  parts.sequential = byte(3) == 0;
   const uint64_t header =
       szx::HeaderBytes(parts.sequential ? szx::Mode::kSequential : szx::Mode::kRandomAccess);
   if (size < header) return parts;
-  uint64_t constant_blocks = 0;
-  if (parts.sequential) {
-    parts.block_values = stream[4];
-    for (int b = 0; b < 8; ++b) constant_blocks = constant_blocks << 8 | stream[5 + b];
-  } else {
-    for (int b = 0; b < 8; ++b) parts.block_values = parts.block_values << 8 | stream[4 + b];
-    for (int b = 0; b < 8; ++b) constant_blocks = constant_blocks << 8 | stream[12 + b];
-  }
+  parts.block_values = parts.sequential ? byte(4) : number(4);
+  const uint64_t constant_blocks = number(parts.sequential ? 5 : 12);
   if (parts.block_values < 1 || parts.block_values > szx::kMaxBlockValues) return parts;
   parts.blocks = CeilDiv(count, parts.block_values);
   if (constant_blocks > parts.blocks) return parts;

@@ -26,7 +26,9 @@ struct SzxTile {
   static constexpr uint32_t kBlocks = 32 / kLanes;                    // of a region
   static constexpr uint32_t kHeadBytes = szx::kBlockHeadBytes<T>;
   static constexpr uint32_t kMostPayload = kBlocks * szx::MaxBlockBytes<T>(szx::kBlockValues);
-  static_assert(kMostPayload + 16 <= kRegionBytes);
+  // Where a region's medians lie beside its payload.
+  static constexpr uint32_t kMediansAt = kRegionBytes - 48;
+  static_assert(kMostPayload + 32 <= kMediansAt && kBlocks * sizeof(T) + 15 <= 48);
 };
 
 // The compressor's share of SzxWorkspaceBytes.
@@ -53,6 +55,17 @@ __device__ __forceinline__ uint32_t LowMask(uint32_t bits, uint32_t) {
 }
 __device__ __forceinline__ uint64_t LowMask(uint32_t bits, uint64_t) {
   return bits >= 64 ? ~0ull : (1ull << bits) - 1;
+}
+
+// `bits` bits set from bit `from` on; of both only the lowest five bits count.
+__device__ __forceinline__ uint32_t ShiftedMask(uint32_t from, uint32_t bits) {
+  uint32_t mask;
+#if __CUDA_ARCH__ >= 700
+  asm("bmsk.wrap.b32 %0, %1, %2;" : "=r"(mask) : "r"(from), "r"(bits));
+#else
+  mask = ((1u << (bits & 31u)) - 1) << (from & 31u);
+#endif
+  return mask;
 }
 
 // Codes of 16 values are a word of bit pairs, the first value's on top. With `kept` bytes of a word
