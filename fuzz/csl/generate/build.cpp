@@ -41,6 +41,25 @@ int Resources::Color(bool with_switches) {
   if (!wse3_) std::erase(ids_, color);
   return color;
 }
+int Resources::ColorPair() {
+  std::vector<int> even;
+  for (const int color : colors_) {
+    if (color % 2 == 0 && std::find(colors_.begin(), colors_.end(), color + 1) != colors_.end())
+      even.push_back(color);
+  }
+  const int color = Take(even);
+  if (color >= 0) Colors(color, color + 1);
+  return color;
+}
+bool Resources::Colors(int first, int last) {
+  for (int color = first; color <= last; ++color) {
+    if (std::find(colors_.begin(), colors_.end(), color) == colors_.end()) return false;
+  }
+  const auto taken = [&](int id) { return first <= id && id <= last; };
+  std::erase_if(colors_, taken);
+  if (!wse3_) std::erase_if(ids_, taken);
+  return true;
+}
 int Resources::LocalId() {
   const int id = Take(ids_);
   if (!wse3_) std::erase(colors_, id);
@@ -98,7 +117,8 @@ namespace {
 using Part = std::string (*)(Build&, const std::string&);
 constexpr Part kParts[] = {ComputePart, VectorPart,  StreamPart,   StreamPart,  TaskPart,
                            FifoPart,    SwitchPart,  ComptimePart, LibraryPart, EndPart,
-                           ChainPart,   TrafficPart, TrafficPart,  ChangePart,  CollectivePart};
+                           ChainPart,   TrafficPart, TrafficPart,  ChangePart,  CollectivePart,
+                           MessagePart, SwapPart};
 
 // The modules of the parts; true where one of them asks which PE it is on.
 bool AddParts(Build& b, std::string& imports, std::string& stages) {

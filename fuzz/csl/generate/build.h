@@ -18,6 +18,8 @@ class Resources {
   Resources(Choices& choices, bool wse3, bool memcpy);
   // -1 where there is none left.
   int Color(bool with_switches = false);
+  int ColorPair();                   // an even colour, with the next
+  bool Colors(int first, int last);  // these, where all are left
   int LocalId();
   int ControlId();
   int InputQueue();
@@ -72,6 +74,8 @@ std::string ChainPart(Build& b, const std::string& p);
 std::string TrafficPart(Build& b, const std::string& p);
 std::string ChangePart(Build& b, const std::string& p);
 std::string CollectivePart(Build& b, const std::string& p);
+std::string MessagePart(Build& b, const std::string& p);
+std::string SwapPart(Build& b, const std::string& p);
 // Adds host commands, exports and root code.
 void HostPart(Build& b);
 

@@ -96,7 +96,7 @@ void SetQueueColor(Core& core, Pe& pe, Native native, const uint64_t* args, uint
 // Others can see it, or it sees what others do: it must run in global order.
 bool IsVisible(Native n) {
   return n == Native::k_unblock_cmd_stream ||
-         (n >= Native::k_route_reset && n <= Native::k_teardown_exit) ||
+         (n >= Native::k_route_reset && n <= Native::k_teardown_exit) || n == Native::k_route_for ||
          (n >= Native::k_input_queue_empty && n <= Native::k_output_queue_color &&
           n != Native::k_dsr_set_base);
 }

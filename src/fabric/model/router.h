@@ -69,6 +69,7 @@ struct ColorState {
   // use. Its own thread's only.
   std::array<ColorState*, 4> link = {};
   std::array<uint8_t, 4> link_color = {};
+  uint32_t closes_after = 0;                // 0: open; else wavelets until the route is emptied
   std::array<uint8_t, 5> message_out = {};  // point to point: 1 + the direction in which the
                                             // message from an input goes, 0 between messages
   uint64_t blocked_since = 0;               // first cycle of the present stall; 0: not stalled

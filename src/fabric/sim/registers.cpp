@@ -149,6 +149,12 @@ uint64_t Tile::RouterNative(Pe& pe, Native native, const uint64_t* args) {
     case Native::k_route_reset:
       s.config.rx = a1;
       s.config.tx = static_cast<uint8_t>(args[2] & 31);
+      s.closes_after = 0;
+      break;
+    case Native::k_route_for:
+      s.closes_after = static_cast<uint32_t>(args[3]);
+      s.config.rx = s.closes_after == 0 ? uint8_t{0} : a1;
+      s.config.tx = s.closes_after == 0 ? uint8_t{0} : static_cast<uint8_t>(args[2] & 31);
       break;
     case Native::k_route_toggle:
       s.config.rx ^= a1;

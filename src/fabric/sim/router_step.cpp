@@ -254,6 +254,10 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
       }
     }
     if (advance) s.Advance();
+    if (s.closes_after != 0 && --s.closes_after == 0) {
+      s.config.rx = s.config.tx = 0;
+      s.Apply();
+    }
     if (message_out != 5)
       s.message_out[d] = control ? uint8_t{0} : static_cast<uint8_t>(message_out + 1);
     for (uint32_t o = 0; o < 4; ++o) {
