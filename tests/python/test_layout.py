@@ -133,6 +133,25 @@ class Layouts(unittest.TestCase):
         runtime.stop()
         self.assertEqual([int(runtime.read_symbol(5, 1 + y, "result", "uint32")[0]) for y in range(3)], [100, 101, 102])
 
+    def test_connected_ports_of_several_pes_that_lie_askew(self):
+        # No lane may take the place that another one needs, here or there.
+        for name, from_at, from_edge, to_at, to_edge in (("up", (6, 6), Edge.LEFT, (1, 1), Edge.RIGHT),
+                                                         ("over", (17, 3), Edge.LEFT, (12, 8), Edge.LEFT)):
+            left = self.layout.create_code_region(source("send.csl"), name + "_from", 1, 4)
+            right = self.layout.create_code_region(source("take.csl"), name + "_to", 1, 4)
+            left.place(*from_at), right.place(*to_at)
+            out, into = left.color("out"), right.color("in")
+            left.set_param_all(out)
+            right.set_param_all(into)
+            for y in range(4):
+                left.set_param(IntVector(0, y), "first", y)
+            self.layout.connect(left.create_output_port(out, from_edge, [RoutingPosition().set_input([Route.RAMP])], 1),
+                                right.create_input_port(into, to_edge, [RoutingPosition().set_output([Route.RAMP])], 1))
+        runtime = self.start()
+        runtime.stop()
+        self.assertEqual([[int(runtime.read_symbol(x, y + i, "result", "uint32")[0]) for i in range(4)] for x, y in ((1, 1), (12, 8))],
+                         [[100, 101, 102, 103]] * 2)
+
     def test_host_streams_and_symbols(self):
         region = self.layout.create_code_region(source("scale.csl"), "scale", 1, 1)
         region.place(2, 2)

@@ -450,20 +450,27 @@ class _Plan:
             self.routes.get(at, {}).pop(self._port_root(port), None)
 
     def _connect(self, root, tx, rx):
-        """Paths for all PEs of a connection: around regions where that leaves room for every one, else straight through."""
+        """Paths for all PEs of a connection, which have one colour and may not meet: from either end of the ports, around regions
+        where that leaves room for every one, else straight through, or with some more of the fabric."""
+        lanes = list(zip(tx.points(), rx.points()))
         before = {at: dict(by_root) for at, by_root in self.routes.items()}
-        for region_cost in (_REGION_COST, _FREE_COST):
-            try:
-                for start, end in zip(tx.points(), rx.points()):
-                    self._join(root, start, end, tx.positions, rx.positions, region_cost)
-                return
-            except ValueError:
-                if region_cost == _FREE_COST:
-                    raise
-                self.routes = before
+        width, height, failure = self.width, self.height, None
+        for margin in (0, len(lanes)):
+            for region_cost in (_REGION_COST, _FREE_COST):
+                for order in (lanes, lanes[::-1]):
+                    self.routes = {at: dict(by_root) for at, by_root in before.items()}
+                    self.width, self.height = width + margin, height + margin
+                    try:
+                        for lane in order:
+                            others = {at for other in lanes if other is not lane for at in other}
+                            self._join(root, *lane, others, tx.positions, rx.positions, region_cost)
+                        return
+                    except ValueError as error:
+                        failure = failure or error
+        raise failure
 
-    def _path(self, root, start, goals, region_cost=_REGION_COST):
-        """The cheapest list of PEs from `start` to one of `goals` over PEs where the colour is free."""
+    def _path(self, root, start, goals, region_cost=_REGION_COST, others=()):
+        """The cheapest list of PEs from `start` to one of `goals` over PEs where the colour is free, and not over `others`."""
         queue, best, order = [(0, 0, start, None)], {}, 0
         while queue:
             cost, _, at, before = heapq.heappop(queue)
@@ -480,7 +487,7 @@ class _Plan:
                 to = IntVector(at.x + dx, at.y + dy)
                 if not (0 <= to.x < self.width and 0 <= to.y < self.height) or to in best:
                     continue
-                if to not in goals and root in self.routes.get(to, {}):
+                if to in others or (to not in goals and root in self.routes.get(to, {})):
                     continue
                 order += 1
                 step = region_cost if to in self.occupied and to not in goals else _FREE_COST
@@ -491,8 +498,8 @@ class _Plan:
     def _direction(a, b):
         return next(route for route, step in _STEP.items() if step == (b.x - a.x, b.y - a.y))
 
-    def _join(self, root, start, end, tx_positions, rx_positions, region_cost):
-        path = self._path(root, start, {end}, region_cost)
+    def _join(self, root, start, end, others, tx_positions, rx_positions, region_cost):
+        path = self._path(root, start, {end}, region_cost, others)
         if len(path) < 2:
             raise ValueError(f"colour '{root[1]}': both ports are on PE ({start.x}, {start.y})")
         self._route(start, root, [p.completed(outputs=[self._direction(path[0], path[1])]) for p in tx_positions])
