@@ -15,9 +15,12 @@ namespace szarena::target {
 inline constexpr int kDoorbellFd =
     3;  // SOCK_SEQPACKET: a byte from the judge starts a command, a byte back ends it
 inline constexpr int kControlFd = 4;  // Control
-inline constexpr int kInputFd = 5;    // sealed: cannot be written by the driver
+// Host memory of inputs and outputs; of a driver whose candidate runs on a device, device memory,
+// which it shares with the keeper.
+inline constexpr int kInputFd = 5;  // sealed: cannot be written by the driver
 inline constexpr int kOutputFd = 6;
 inline constexpr int kFilterFd = 7;  // BPF program to install before the candidate is loaded
+inline constexpr int kHandFd = 10;   // SOCK_SEQPACKET: the keeper hands its device memory over
 inline constexpr char kLibraryPath[] = "/run/candidate.so";
 inline constexpr char kDriverPath[] = "/run/driver";
 
@@ -25,9 +28,13 @@ enum class Command : uint32_t {
   kLoad = 1,
   kPrepare = 2,
   kCall = 3,
-  kUpload = 4,  // of devices: inputs, and what outputs hold before the call, from shared memory to
-                // the device
-  kFetch = 5,   // of devices: outputs with their guards back to shared memory
+  // Of the keeper, a process beside a driver whose candidate runs on a device. It holds the memory
+  // that both share there, and it alone moves data: no code of the candidate runs in it.
+  kStage = 4,    // inputs and poison from host memory to the device, inputs out of reach
+  kAdmit = 5,    // inputs within reach; the clock starts
+  kCollect = 6,  // results out of reach; the clock stops
+  kFetch = 7,    // results with their guards to host memory, inputs compared
+  kOpen = 8,     // of a driver beside a keeper, before kLoad: the device and the shared memory
 };
 enum class CallKind : uint32_t {
   kForward = 0,
@@ -58,7 +65,10 @@ struct Control {
       compressor;  // 1: szarena_compress and szarena_decompress, 0: szarena_run and szarena_inverse
   uint32_t need_backward;
   uint32_t trace;  // of devices: descriptor kTraceFd is a page for what runs during calls (trace.h)
-  uint32_t with_transfers;  // of devices: kCall moves inputs in and results out, too
+  uint32_t with_transfers;      // of the keeper: from and to host memory within the clock
+  uint64_t device_input_bytes;  // of the shared device memory: told by the keeper, then given to
+                                // the driver
+  uint64_t device_output_bytes;
   uint32_t first_slot;
   uint32_t slot_count;
   szarena_problem problem;
@@ -66,10 +76,11 @@ struct Control {
   // answers
   uint32_t command_ok;
   uint64_t workspace_bytes;
-  char message[1024];  // why a command did not succeed
-  uint32_t pinned;     // of devices: the transfers of kCall are made from and to page-locked memory
-  uint32_t
-      input_changed;  // of devices: kFetch found another input on the device than was put there
+  char message[1024];      // why a command did not succeed
+  uint32_t pinned;         // of the keeper: host memory is page-locked
+  uint32_t input_changed;  // of the keeper: the input on the device is another than was put there
+  double window_seconds;   // of the keeper: from the clock's start to its end
+  double copy_seconds;     // of the keeper, within that: its own copies, by the device's events
   uint32_t fault_signal;
   uint64_t fault_address;
   uint64_t input_base;  // address of offset 0

@@ -32,6 +32,9 @@ size_t Pages(size_t bytes) { return (bytes + os::PageSize() - 1) / os::PageSize(
 // A slot occupies at least one page, so that an empty one has an address of its own.
 size_t SlotPages(size_t bytes) { return std::max<size_t>(1, Pages(bytes)); }
 
+// The keeper moves data on a device that may be busy.
+constexpr milliseconds kKeeperTimeout{60000};
+
 double Seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
 // Calls f(text of /proc/<pid>/task/<tid>/<file>) for every thread until it returns false.
@@ -71,14 +74,39 @@ size_t OutputBytesFor(std::span<const SlotSizes> slots) {
   return pages * os::PageSize();
 }
 
-Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& spec) {
+namespace {
+
+// Two descriptors of device memory from the keeper.
+Result<void> Receive(int socket, os::UniqueFd (&memory)[2]) {
+  char byte = 0;
+  iovec part = {&byte, 1};
+  int got[2] = {-1, -1};
+  alignas(cmsghdr) char buffer[CMSG_SPACE(sizeof got)];
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = buffer;
+  message.msg_controllen = sizeof buffer;
+  if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1)
+    return os::FailErrno("the keeper hands no device memory over");
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
+      header->cmsg_len != CMSG_LEN(sizeof got))
+    return Fail(ErrorCode::kInternal, "the keeper hands something else over than device memory");
+  std::memcpy(got, CMSG_DATA(header), sizeof got);
+  memory[0] = os::UniqueFd(got[0]);
+  memory[1] = os::UniqueFd(got[1]);
+  return {};
+}
+
+}  // namespace
+
+Result<Worker> Worker::Launch(const sandbox::Sandbox& sandbox, const WorkerSpec& spec, bool keeper,
+                              std::span<const std::pair<int, int>> fds) {
   Worker worker;
+  worker.stops_ = !keeper;
   SZARENA_TRY(worker.control_,
               os::SharedMemory::Create("control", sizeof(Control), os::Sharing::kWritable));
-  SZARENA_TRY(worker.input_,
-              os::SharedMemory::Create("input", spec.input_bytes, os::Sharing::kReadOnlyForOthers));
-  SZARENA_TRY(worker.output_,
-              os::SharedMemory::Create("output", spec.output_bytes, os::Sharing::kWritable));
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
     return os::FailErrno("cannot make a socket pair");
@@ -100,18 +128,21 @@ Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& 
   command.env = {{"OMP_NUM_THREADS", std::to_string(spec.threads)},
                  {"OMP_WAIT_POLICY", "passive"},
                  {"OMP_DYNAMIC", "false"}};
-  command.files = {{driver.get(), kDriverPath, 0555}, {library.get(), kLibraryPath, 0555}};
-  command.fds = {{theirs.get(), kDoorbellFd},
-                 {worker.control_.fd(), kControlFd},
-                 {worker.input_.fd(), kInputFd},
-                 {worker.output_.fd(), kOutputFd},
-                 {filter.get(), kFilterFd}};
+  command.files = {{driver.get(), kDriverPath, 0555}};
+  if (keeper) {
+    command.argv.emplace_back("--keep");
+  } else {
+    command.files.push_back({library.get(), kLibraryPath, 0555});
+  }
+  command.fds = {
+      {theirs.get(), kDoorbellFd}, {worker.control_.fd(), kControlFd}, {filter.get(), kFilterFd}};
+  command.fds.insert(command.fds.end(), fds.begin(), fds.end());
   if (spec.take_samples) {
     SZARENA_TRY(worker.samples_,
                 os::SharedMemory::Create("samples", sizeof(SamplePage), os::Sharing::kWritable));
     command.fds.emplace_back(worker.samples_.fd(), kSamplesFd);
   }
-  if (spec.trace) {
+  if (spec.trace && !keeper) {
     SZARENA_CHECK(spec.device != nullptr && !spec.device->tracer.empty(), "nothing can trace here");
     SZARENA_TRY(worker.trace_,
                 os::SharedMemory::Create("trace", sizeof(TracePage), os::Sharing::kWritable));
@@ -122,18 +153,20 @@ Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& 
     command.fds.emplace_back(worker.trace_.fd(), kTraceFd);
   }
   command.limits.cpu_seconds = spec.cpu_seconds;
-  command.limits.address_space_bytes =
-      (2ull << 30) + (256ull << 20) * static_cast<uint64_t>(spec.threads) +
-      4 * (worker.input_.size() + worker.output_.size()) + 40 * spec.input_bytes;
+  command.limits.address_space_bytes = (2ull << 30) +
+                                       (256ull << 20) * static_cast<uint64_t>(spec.threads) +
+                                       44 * spec.input_bytes + 4 * spec.output_bytes;
   // The library itself is written inside; beyond that /tmp is the only place, and has its own
   // limit.
   command.limits.file_bytes = (1 << 20) + std::max(spec.driver.size(), spec.library.size());
+  // The keeper's memory may be a file to the system.
+  if (keeper)
+    command.limits.file_bytes += (64ull << 20) + 2 * (spec.input_bytes + spec.output_bytes);
   command.limits.tmp_bytes = 1 << 20;
   command.limits.processes = 16 + 8 * static_cast<uint64_t>(spec.threads);
   command.limits.open_files = 64;
   command.output_limit = 64 << 10;
   if (spec.device != nullptr) {
-    worker.on_device_ = true;
     command.devices = spec.device->nodes;
     command.sockets = sandbox::Sockets::kLocal;
     command.binds = spec.device->folders;
@@ -147,6 +180,7 @@ Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& 
   worker.process_.emplace(std::move(process));
   SZARENA_TRY_VOID(worker.Hello(spec.load_timeout));
 
+  if (keeper) return worker;
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   cpu_set_t ours;
@@ -163,9 +197,55 @@ Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& 
   }
   // Should memory run out, this process goes first, not the judge.
   std::ofstream("/proc/" + std::to_string(worker.pid_) + "/oom_score_adj") << "1000";
-  worker.control().compressor = spec.compressor ? 1 : 0;
-  worker.control().need_backward = spec.need_backward ? 1 : 0;
-  worker.control().trace = spec.trace ? 1 : 0;
+  return worker;
+}
+
+Result<void> Worker::StartKeeper(const sandbox::Sandbox& sandbox, const WorkerSpec& spec,
+                                 os::UniqueFd (&memory)[2]) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+    return os::FailErrno("cannot make a socket pair");
+  const os::UniqueFd ours(ends[0]);
+  const os::UniqueFd theirs(ends[1]);
+  const std::pair<int, int> fds[] = {
+      {input_.fd(), kInputFd}, {output_.fd(), kOutputFd}, {theirs.get(), kHandFd}};
+  SZARENA_TRY(Worker keeper, Launch(sandbox, spec, /*keeper=*/true, fds));
+  keeper_ = std::make_unique<Worker>(std::move(keeper));
+  SZARENA_TRY(const Outcome opened, keeper_->Command_(Command::kOpen, spec.load_timeout));
+  if (!opened.ok)
+    return Fail(ErrorCode::kUnavailable, "the device cannot be used: " + opened.message);
+  return Receive(ours.get(), memory);
+}
+
+Result<Worker> Worker::Start(const sandbox::Sandbox& sandbox, const WorkerSpec& spec) {
+  SZARENA_TRY(os::SharedMemory input,
+              os::SharedMemory::Create("input", spec.input_bytes, os::Sharing::kReadOnlyForOthers));
+  SZARENA_TRY(os::SharedMemory output,
+              os::SharedMemory::Create("output", spec.output_bytes, os::Sharing::kWritable));
+  Worker holder;
+  holder.input_ = std::move(input);
+  holder.output_ = std::move(output);
+  os::UniqueFd memory[2];
+  if (spec.device != nullptr) SZARENA_TRY_VOID(holder.StartKeeper(sandbox, spec, memory));
+  const std::pair<int, int> fds[] = {
+      {spec.device != nullptr ? memory[0].get() : holder.input_.fd(), kInputFd},
+      {spec.device != nullptr ? memory[1].get() : holder.output_.fd(), kOutputFd}};
+  SZARENA_TRY(Worker worker, Launch(sandbox, spec, /*keeper=*/false, fds));
+  worker.input_ = std::move(holder.input_);
+  worker.output_ = std::move(holder.output_);
+  worker.keeper_ = std::move(holder.keeper_);
+  Control& page = worker.control();
+  page.compressor = spec.compressor ? 1 : 0;
+  page.need_backward = spec.need_backward ? 1 : 0;
+  page.trace = spec.trace ? 1 : 0;
+  if (worker.keeper_) {
+    page.device_input_bytes = worker.keeper_->control().device_input_bytes;
+    page.device_output_bytes = worker.keeper_->control().device_output_bytes;
+    // No code of the candidate runs before kLoad: what fails now is the machine's.
+    SZARENA_TRY(const Outcome opened, worker.Command_(Command::kOpen, spec.load_timeout));
+    if (!opened.ok)
+      return Fail(ErrorCode::kUnavailable, "the device cannot be used: " + opened.message);
+  }
   SZARENA_TRY(worker.loaded_, worker.Command_(Command::kLoad, spec.load_timeout));
   return worker;
 }
@@ -252,7 +332,7 @@ bool Worker::AllThreadsStopped() const {
 }
 
 Result<void> Worker::Stop() {
-  if (!alive_ || stopped_) return {};
+  if (!alive_ || stopped_ || !stops_) return {};
   if (syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGSTOP, nullptr, 0) < 0 && errno != ESRCH) {
     return os::FailErrno("cannot stop the driver");
   }
@@ -416,11 +496,11 @@ Result<Outcome> Worker::Prepare(const szarena_problem& problem, std::span<const 
     in += in_bytes + page;
     out += out_bytes + 3 * page;
   }
-  Control& target = control();
-  target.problem = problem;
-  target.first_slot = 0;
-  target.slot_count = static_cast<uint32_t>(slots.size());
-  std::copy(layout_.begin(), layout_.end(), target.slots);
+  control().problem = problem;
+  ShowLayout();
+  if (keeper_) {
+    SZARENA_TRY_VOID(Keep(Command::kPrepare, timeout));
+  }
   return Command_(Command::kPrepare, timeout);
 }
 
@@ -446,32 +526,58 @@ std::span<std::byte> Worker::guard_after(size_t slot) const {
   return output_.bytes().subspan(end, to - end);
 }
 
+// The slots on the control pages.
+void Worker::ShowLayout() {
+  if (keeper_) keeper_->layout_ = layout_;
+  for (Worker* side : {this, keeper_.get()}) {
+    if (side == nullptr) continue;
+    Control& page = side->control();
+    page.first_slot = 0;
+    page.slot_count = static_cast<uint32_t>(layout_.size());
+    std::copy(layout_.begin(), layout_.end(), page.slots);
+  }
+}
+
+Result<void> Worker::Keep(Command command, milliseconds timeout) {
+  SZARENA_CHECK(keeper_->alive_, "the keeper is gone");
+  SZARENA_TRY(const Outcome outcome, keeper_->Command_(command, timeout));
+  if (outcome.ok) return {};
+  return Fail(ErrorCode::kUnavailable, "the device failed: " + outcome.message);
+}
+
 Result<Outcome> Worker::Call(CallKind kind, milliseconds timeout, bool with_transfers) {
-  Control& target = control();
-  target.kind = static_cast<uint32_t>(kind);
-  target.with_transfers = with_transfers ? 1 : 0;
-  target.first_slot = 0;
-  target.slot_count = static_cast<uint32_t>(layout_.size());
-  std::copy(layout_.begin(), layout_.end(), target.slots);
-  if (on_device_) {
-    SZARENA_TRY(Outcome uploaded, Command_(Command::kUpload, timeout));
-    if (!uploaded.ok) return uploaded;
-    pinned_ = target.pinned == 1;
+  control().kind = static_cast<uint32_t>(kind);
+  ShowLayout();
+  if (!keeper_) {
+    SZARENA_TRY(Outcome outcome, Command_(Command::kCall, timeout));
+    return AllCalled(std::move(outcome));
   }
+  Control& kept = keeper_->control();
+  kept.kind = static_cast<uint32_t>(kind);
+  kept.with_transfers = with_transfers ? 1 : 0;
+  SZARENA_TRY_VOID(Keep(Command::kStage, kKeeperTimeout));
+  pinned_ = kept.pinned == 1;
+  const auto begin = Clock::now();
+  SZARENA_TRY_VOID(Keep(Command::kAdmit, kKeeperTimeout));
   SZARENA_TRY(Outcome outcome, Command_(Command::kCall, timeout));
-  if (outcome.ok && on_device_ && !with_transfers) {
-    SZARENA_TRY(Outcome fetched, Command_(Command::kFetch, timeout));
-    fetched.seconds = outcome.seconds;
-    outcome = std::move(fetched);
-    input_changed_ = outcome.ok && target.input_changed != 0;
+  if (outcome.ending != Ending::kDone || !outcome.ok) return outcome;
+  SZARENA_TRY_VOID(Keep(Command::kCollect, kKeeperTimeout));
+  outcome.seconds = Seconds(Clock::now() - begin);
+  window_seconds_ = kept.window_seconds - kept.copy_seconds;
+  if (!with_transfers) {
+    SZARENA_TRY_VOID(Keep(Command::kFetch, kKeeperTimeout));
+    input_changed_ = kept.input_changed != 0;
   }
-  if (outcome.ok) {
-    for (const Slot& slot : answers_) {
-      if (slot.called != 1) {
-        outcome.ok = false;
-        outcome.message = "the driver says done before every call returned";
-      }
-    }
+  for (size_t i = 0; i < layout_.size(); ++i) answers_[i].payload = kept.slots[i].payload;
+  return AllCalled(std::move(outcome));
+}
+
+Outcome Worker::AllCalled(Outcome outcome) const {
+  if (!outcome.ok) return outcome;
+  for (const Slot& slot : answers_) {
+    if (slot.called == 1) continue;
+    outcome.ok = false;
+    outcome.message = "the driver says done before every call returned";
   }
   return outcome;
 }
@@ -537,6 +643,7 @@ uint64_t Worker::PeakMemoryBytes() const {
 }
 
 void Worker::Kill() {
+  if (keeper_) keeper_->Kill();
   if (pidfd_) {
     syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
     pollfd gone = {pidfd_.get(), POLLIN, 0};

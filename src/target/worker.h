@@ -6,9 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "os/process.h"
@@ -46,7 +48,7 @@ struct Outcome {
   Ending ending = Ending::kDone;
   bool ok = false;      // kDone and the driver reports success
   std::string message;  // evidence fit to be shown
-  double seconds = 0;   // resumed to seen stopped
+  double seconds = 0;   // resumed to seen stopped; on a device, the keeper's part included
 };
 
 // Where one call's data lie. Sizes may be 0.
@@ -83,15 +85,21 @@ class Worker {
   std::span<std::byte> guard_before(size_t slot) const;
   std::span<std::byte> guard_after(size_t slot) const;
 
-  // Makes one call per slot. `seconds` is that of the calls alone: on a device, data are moved in
-  // before and out after it, unless `with_transfers`.
+  // Makes one call per slot. On a device the keeper moves data within that time: inputs within
+  // reach of the candidate and results out of it, on the device, or `with_transfers` from and to
+  // host memory.
   Result<Outcome> Call(CallKind kind, std::chrono::milliseconds timeout,
                        bool with_transfers = false);
-  // Of devices, after a call: the input on the device is another than what was put there.
+  // Of devices, after a call without transfers: the input on the device is another than what was
+  // put there.
   bool input_changed() const { return input_changed_; }
   // Of devices: transfers within the last call were made from and to page-locked memory.
   bool pinned() const { return pinned_; }
-  // What the candidate answered for a slot, copied after the process was stopped.
+  // Of devices, by the keeper's clock: from when the inputs came within reach of the candidate in
+  // the last call until what it had given was out of its reach, without the keeper's own copies.
+  double window_seconds() const { return window_seconds_; }
+  // What the candidate answered for a slot, copied after the process was stopped; on a device the
+  // payload's place is what the keeper read.
   const Slot& answer(size_t slot) const { return answers_[slot]; }
 
   // Lets the process run with nothing to do and says how much time its threads ran or wanted to run
@@ -119,8 +127,18 @@ class Worker {
 
  private:
   Worker() = default;
+  // The process and its control page; `keeper`: of the device memory, without a candidate, never
+  // stopped.
+  static Result<Worker> Launch(const sandbox::Sandbox& sandbox, const WorkerSpec& spec, bool keeper,
+                               std::span<const std::pair<int, int>> fds);
+  Result<void> StartKeeper(const sandbox::Sandbox& sandbox, const WorkerSpec& spec,
+                           os::UniqueFd (&memory)[2]);
   Control& control() const { return *reinterpret_cast<Control*>(control_.data()); }
   Result<Outcome> Command_(Command command, std::chrono::milliseconds timeout);
+  // A command of the keeper; it fails only where the device does.
+  Result<void> Keep(Command command, std::chrono::milliseconds timeout);
+  void ShowLayout();
+  Outcome AllCalled(Outcome outcome) const;
   Result<void> Hello(std::chrono::milliseconds timeout);
   Result<void> Stop();
   bool AllThreadsStopped() const;
@@ -138,9 +156,11 @@ class Worker {
   os::UniqueFd pidfd_;
   bool alive_ = false;
   bool stopped_ = false;
-  bool on_device_ = false;
+  bool stops_ = true;
+  std::unique_ptr<Worker> keeper_;  // of a candidate on a device
   bool input_changed_ = false;
   bool pinned_ = false;
+  double window_seconds_ = 0;
   Outcome loaded_;
   std::vector<Slot> layout_;
   std::vector<Slot> answers_;

@@ -128,8 +128,7 @@ bool Run(Command command) {
       return Prepare();
     case Command::kCall:
       return Call();
-    case Command::kUpload:
-    case Command::kFetch:
+    default:
       break;  // of devices only
   }
   return Refuse("unknown command");

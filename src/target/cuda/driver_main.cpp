@@ -1,119 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver of a CUDA candidate: mirrors the judge's shared memory on the device and makes the calls
-// on a stream of its own. From the moment the library is loaded nothing here is trusted: what the
-// device's events say is a claim that the judge holds against its own clock
-// (docs/contracts/cuda.md). `driver --probe` loads no candidate: it prints what the device is and
-// how fast it copies. `driver --probe-tracer` says whether a CUPTI can be used. `driver --check`
-// makes the calls of a file, for tools that watch a program. Started with a trace page, it has
-// CUPTI tell what runs during the calls.
-#include "target/cuda/driver_api.h"
-
+// Driver of a CUDA candidate: makes the calls on a stream of its own, in device memory that it
+// shares with the keeper. From the moment the library is loaded nothing here is trusted: what the
+// device's events say is a claim that is held against the keeper's clock (docs/contracts/cuda.md).
+// `driver --keep` is the keeper (keeper.h). `driver --probe` loads no candidate: it prints what the
+// device is and how fast it copies. `driver --probe-tracer` says whether a CUPTI can be used.
+// `driver --check` makes the calls of a file, for tools that watch a program. Started with a trace
+// page, it has CUPTI tell what runs during the calls.
 #include "target/cuda/check_jobs.h"
+#include "target/cuda/driver_device.h"
+#include "target/cuda/keeper.h"
 #include "target/cuda/tracer.h"
 
 #include "szarena_candidate_cuda.h"
-#include "target/driver.h"
 
 namespace szarena::target::driver {
 namespace {
 
-using cuda::CUcontext;
-using cuda::CUdevice;
-using cuda::CUdeviceptr;
-using cuda::CUevent;
-using cuda::CUresult;
-using cuda::CUstream;
 using cuda::JobHeader;
 using cuda::JobsHeader;
-
-// Both sides of an output on the device; at most a page, which is what shared memory has around it.
-constexpr uint64_t kGuard = 4096;
-constexpr uint64_t kAlignment = 256;
-// Less data than this is copied sooner than its pages are locked.
-constexpr uint64_t kWorthPinning = 64ull << 20;
-
-cuda::DriverApi api;
-CUdevice device = 0;
-CUstream stream = nullptr;
-char api_message[512];
-bool api_ready = false;
 
 decltype(&szarena_cuda_workspace_bytes) workspace_function = nullptr;
 decltype(&szarena_cuda_compress) forward_function = nullptr;
 decltype(&szarena_cuda_decompress) backward_function = nullptr;
 
-// Device memory that grows as needed.
-struct Buffer {
-  CUdeviceptr at = 0;
-  uint64_t size = 0;
-};
-
-// Where a slot's data lie on the device.
-struct DeviceSlot {
-  CUdeviceptr input = 0;
-  CUdeviceptr output = 0;
-  CUdeviceptr payload = 0;  // a szarena_payload
-  CUevent begin = nullptr;
-  CUevent end = nullptr;
-};
-
-Buffer input_memory;
-Buffer output_memory;
 Buffer workspace;
-Buffer payload_memory;
 Buffer mark_memory;
-// Host memory for what is compared piece by piece.
-constexpr uint64_t kPieceBytes = 16ull << 20;
-char* piece = nullptr;
-DeviceSlot device_slots[kMaxSlots];
-// Page-locked parts of a region.
-struct Pinned {
-  void* at[kMaxSlots] = {};
-  uint32_t count = 0;
-  bool complete = false;  // every slot of the region
-};
-Pinned pinned_input;
-Pinned pinned_output;
-
-bool Ok(CUresult code, const char* what) {
-  return code == 0 || Refuse("%s: %s", what, api.Name(code));
-}
-
-bool OpenDevice(CUresult& code) {
-  if (!api.Open(api_message, sizeof api_message)) return false;
-  int count = 0;
-  CUcontext context = nullptr;
-  const char* what = "cuInit";
-  code = api.Init(0);
-  if (code == 0) what = "cuDeviceGetCount", code = api.DeviceGetCount(&count);
-  if (code == 0 && count == 0) {
-    snprintf(api_message, sizeof api_message, "no CUDA device");
-    return false;
-  }
-  if (code == 0) what = "cuDeviceGet", code = api.DeviceGet(&device, 0);
-  if (code == 0)
-    what = "cuDevicePrimaryCtxRetain", code = api.DevicePrimaryCtxRetain(&context, device);
-  if (code == 0) what = "cuCtxSetCurrent", code = api.CtxSetCurrent(context);
-  if (code == 0)
-    what = "cuStreamCreate", code = api.StreamCreate(&stream, cuda::kStreamNonBlocking);
-  if (code != 0)
-    snprintf(api_message, sizeof api_message, "no CUDA device: %s: %s", what, api.Name(code));
-  return code == 0;
-}
-
-bool Grow(Buffer& buffer, uint64_t size, const char* what) {
-  if (buffer.size >= size) return true;
-  if (buffer.at != 0 && !Ok(api.MemFree(buffer.at), "cuMemFree")) return false;
-  buffer = {};
-  const CUresult code = api.MemAlloc(&buffer.at, size);
-  if (code != 0) {
-    buffer = {};
-    return Refuse("cannot allocate %llu bytes of device memory for %s: %s",
-                  static_cast<unsigned long long>(size), what, api.Name(code));
-  }
-  buffer.size = size;
-  return true;
-}
 
 // Where the judge asks for it. Before the device is opened, so that nothing runs unseen.
 bool StartTracer() {
@@ -132,24 +43,13 @@ bool Mark(uint64_t& marks) {
             "cuMemsetD8Async");
 }
 
-bool Load() {
+bool OpenTracedDevice() {
   CUresult code = 0;
-  if (!api_ready && !StartTracer()) return false;
-  if (!api_ready && !OpenDevice(code)) return Refuse("%s", api_message);
-  api_ready = true;
-  if (cuda::tracer.started() && !Grow(mark_memory, kAlignment, "marks")) return false;
-  if (piece == nullptr) {
-    void* got = mmap(nullptr, kPieceBytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (got == MAP_FAILED) return Refuse("out of memory");
-    piece = static_cast<char*>(got);
-    api.MemHostRegister(piece, kPieceBytes, 0);  // where that is not allowed, copies are slower
-  }
-  for (DeviceSlot& slot : device_slots) {
-    if (!Ok(api.EventCreate(&slot.begin, 0), "cuEventCreate") ||
-        !Ok(api.EventCreate(&slot.end, 0), "cuEventCreate"))
-      return false;
-  }
+  return StartTracer() && (OpenDevice(code) || Refuse("%s", api_message)) &&
+         (!cuda::tracer.started() || Grow(mark_memory, kAlignment, "marks"));
+}
+
+bool LoadCandidate() {
   void* library = dlopen(kLibraryPath, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return Refuse("%s", dlerror());  // NOLINT(concurrency-mt-unsafe)
   const bool compressor = control->compressor != 0;
@@ -161,67 +61,33 @@ bool Load() {
                 backward_function);
 }
 
-uint64_t Aligned(uint64_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
-
-// Inputs of a call backward keep the odd address that they have in shared memory, everything else
-// is aligned.
-uint64_t InputSkew(const Slot& slot) {
-  return static_cast<CallKind>(control->kind) == CallKind::kBackward
-             ? slot.input_offset % kAlignment
-             : 0;
+// The memory that the keeper shares.
+bool Import(int descriptor, uint64_t size, Buffer& buffer) {
+  cuda::CUmemHandle handle = 0;
+  void* const as_pointer = reinterpret_cast<void*>(static_cast<uintptr_t>(descriptor));
+  const bool good = Ok(api.MemImport(&handle, as_pointer, cuda::kHandleDescriptor),
+                       "cuMemImportFromShareableHandle") &&
+                    MapShared(buffer, handle, size);
+  close(descriptor);
+  return good;
 }
 
-bool PlaceSlots() {
-  uint64_t inputs = 0;
-  uint64_t outputs = 0;
-  for (uint32_t i = 0; i < control->slot_count; ++i) {
-    inputs += Aligned(control->slots[i].input_size) + 2 * kAlignment;
-    outputs += Aligned(control->slots[i].output_size) + 2 * kGuard;
-  }
-  if (!Grow(input_memory, inputs, "inputs") || !Grow(output_memory, outputs, "outputs") ||
-      !Grow(payload_memory, kMaxSlots * kAlignment, "payload records")) {
-    return false;
-  }
-  CUdeviceptr input = input_memory.at;
-  CUdeviceptr output = output_memory.at;
-  for (uint32_t i = 0; i < control->slot_count; ++i) {
-    const Slot& slot = control->slots[i];
-    device_slots[i].input = input;
-    device_slots[i].output = output + kGuard;
-    device_slots[i].payload = payload_memory.at + i * kAlignment;
-    input += Aligned(slot.input_size) + 2 * kAlignment;
-    output += Aligned(slot.output_size) + 2 * kGuard;
+bool OpenEvents() {
+  for (DeviceSlot& slot : device_slots) {
+    if (!Ok(api.EventCreate(&slot.begin, 0), "cuEventCreate") ||
+        !Ok(api.EventCreate(&slot.end, 0), "cuEventCreate"))
+      return false;
   }
   return true;
 }
 
-void Unpin(Pinned& pinned) {
-  for (uint32_t i = 0; i < pinned.count; ++i) api.MemHostUnregister(pinned.at[i]);
-  pinned = {};
-}
-
-// Page-locks the slots' part of a region, once for all calls whose slots lie the same. Not every
-// system allows it: then transfers are slower.
-void Pin(const Region& region, Pinned& pinned, unsigned flags) {
-  if (pinned.complete) return;
-  Unpin(pinned);
-  const auto page = static_cast<uintptr_t>(Page());
-  for (uint32_t i = 0; i < control->slot_count; ++i) {
-    const Slot& slot = control->slots[i];
-    const auto begin = reinterpret_cast<uintptr_t>(region.base + SpanOffset(region, slot));
-    const uintptr_t from = begin / page * page;
-    const uintptr_t to = (begin + SpanSize(region, slot) + page - 1) / page * page;
-    if (from == to) continue;
-    if (api.MemHostRegister(reinterpret_cast<void*>(from), to - from, flags) != 0) return;
-    pinned.at[pinned.count++] = reinterpret_cast<void*>(from);
-  }
-  pinned.complete = true;
+bool Open() {
+  return OpenTracedDevice() && Import(kInputFd, control->device_input_bytes, shared_input) &&
+         Import(kOutputFd, control->device_output_bytes, shared_output) && OpenEvents();
 }
 
 bool Prepare() {
-  if (!Shows(input_region)) Unpin(pinned_input);
-  if (!Shows(output_region)) Unpin(pinned_output);
-  if (!ExposeSlots() || !PlaceSlots()) return false;
+  if (!PlaceSlots()) return false;
   const szarena_problem problem = control->problem;
   const uint64_t wanted = workspace_function(&problem);
   control->workspace_bytes = wanted;
@@ -231,74 +97,11 @@ bool Prepare() {
          Ok(api.StreamSynchronize(stream), "clearing the workspace");
 }
 
-char* InputOf(const Slot& slot) { return input_region.base + slot.input_offset; }
-char* OutputOf(const Slot& slot) { return output_region.base + slot.output_offset; }
-
-bool CopyIn(const Slot& slot, const DeviceSlot& on_device) {
-  if (slot.input_size == 0) return true;
-  return Ok(
-      api.MemcpyHtoD(on_device.input + InputSkew(slot), InputOf(slot), slot.input_size, stream),
-      "copying the input to the device");
-}
-
-bool Upload() {
-  const bool transfers = control->with_transfers != 0;
-  uint64_t bytes = 0;
-  for (uint32_t i = 0; i < control->slot_count; ++i)
-    bytes += control->slots[i].input_size + control->slots[i].output_size;
-  if (transfers || bytes >= kWorthPinning) {
-    Pin(input_region, pinned_input, cuda::kHostRegisterReadOnly);
-    Pin(output_region, pinned_output, 0);
-  }
-  control->pinned = pinned_input.complete && pinned_output.complete ? 1 : 0;
-  for (uint32_t i = 0; i < control->slot_count; ++i) {
-    const Slot& slot = control->slots[i];
-    const DeviceSlot& here = device_slots[i];
-    const uint64_t size = slot.output_size + 2 * kGuard;
-    if (transfers) {
-      // The call itself copies the input. Only what it gives is looked at: one byte of the poison
-      // everywhere is as good as all of it, and costs no copy.
-      if (!Ok(api.MemsetD8(here.output - kGuard,
-                           static_cast<unsigned char>(*(OutputOf(slot) - kGuard)), size, stream),
-              "poisoning the output")) {
-        return false;
-      }
-    } else if (!CopyIn(slot, here) ||
-               !Ok(api.MemcpyHtoD(here.output - kGuard, OutputOf(slot) - kGuard, size, stream),
-                   "copying the poison to the device")) {
-      return false;
-    }
-  }
-  return Ok(api.CtxSynchronize(), "copying to the device");
-}
-
 void* Pointer(CUdeviceptr at) { return reinterpret_cast<void*>(static_cast<uintptr_t>(at)); }
-
-bool CopyOut(Slot& slot, const DeviceSlot& on_device, bool forward) {
-  uint64_t offset = 0;
-  uint64_t size = slot.output_size;
-  if (forward) {
-    szarena_payload payload = {0, 0};
-    if (!Ok(api.MemcpyDtoH(&payload, on_device.payload, sizeof payload, stream),
-            "copying the payload's size") ||
-        !Ok(api.StreamSynchronize(stream), "the call")) {
-      return false;
-    }
-    slot.payload = payload;
-    if (payload.offset > size || payload.size > size - payload.offset)
-      return true;  // the judge says what is wrong
-    offset = payload.offset;
-    size = payload.size;
-  }
-  return size == 0 ||
-         Ok(api.MemcpyDtoH(OutputOf(slot) + offset, on_device.output + offset, size, stream),
-            "copying the output");
-}
 
 bool Call() {
   const szarena_problem problem = control->problem;
   const bool forward = static_cast<CallKind>(control->kind) == CallKind::kForward;
-  const bool transfers = control->with_transfers != 0;
   const auto as_stream = reinterpret_cast<szarena_stream>(stream);
   uint64_t marks = 0;
   if (cuda::tracer.started()) cuda::tracer.Begin();
@@ -306,82 +109,50 @@ bool Call() {
     Slot& slot = control->slots[i];
     const DeviceSlot& here = device_slots[i];
     if (!Mark(marks)) return false;
-    void* output = Pointer(here.output);
-    const void* input = Pointer(here.input + InputSkew(slot));
-    if (transfers && !CopyIn(slot, here)) return false;
+    void* output = Pointer(shared_output.at + here.output);
+    const void* input = Pointer(shared_input.at + here.input + InputSkew(slot));
     if (!Ok(api.EventRecord(here.begin, stream), "cuEventRecord")) return false;
     if (forward) {
-      slot.code = forward_function(&problem, input, output, slot.output_size, Pointer(workspace.at),
-                                   control->workspace_bytes,
-                                   static_cast<szarena_payload*>(Pointer(here.payload)), as_stream);
+      slot.code = forward_function(
+          &problem, input, output, slot.output_size, Pointer(workspace.at),
+          control->workspace_bytes,
+          static_cast<szarena_payload*>(Pointer(shared_output.at + here.payload)), as_stream);
     } else {
       slot.code = backward_function(&problem, input, slot.input_size, output, Pointer(workspace.at),
                                     control->workspace_bytes, as_stream);
     }
     if (!Ok(api.EventRecord(here.end, stream), "the call")) return false;
-    if (transfers && !CopyOut(slot, here, forward)) return false;
     slot.called = 1;
   }
   if (!Mark(marks)) return false;
-  // Work that the candidate did not order before the end of the stream is waited for, too: it
-  // counts in the judge's time.
+  // Work that the candidate did not order before the end of the stream is waited for, too: the
+  // keeper's clock runs on.
   if (!Ok(api.StreamSynchronize(stream), "the call") || !Ok(api.CtxSynchronize(), "after the call"))
     return false;
   if (cuda::tracer.started()) cuda::tracer.End(marks);
-  return true;
-}
-
-// Whether the input on the device is still what was put there.
-bool CompareInput(const Slot& slot, const DeviceSlot& here) {
-  for (uint64_t at = 0; at < slot.input_size; at += kPieceBytes) {
-    const uint64_t size = slot.input_size - at < kPieceBytes ? slot.input_size - at : kPieceBytes;
-    if (!Ok(api.MemcpyDtoH(piece, here.input + InputSkew(slot) + at, size, stream),
-            "reading the input back") ||
-        !Ok(api.StreamSynchronize(stream), "reading the input back")) {
-      return false;
-    }
-    if (memcmp(piece, InputOf(slot) + at, size) != 0) control->input_changed = 1;
-  }
-  return true;
-}
-
-bool Fetch() {
-  const bool forward = static_cast<CallKind>(control->kind) == CallKind::kForward;
-  control->input_changed = 0;
-  for (uint32_t i = 0; i < control->slot_count; ++i) {
-    Slot& slot = control->slots[i];
-    const DeviceSlot& here = device_slots[i];
+  for (uint32_t i = control->first_slot; i < control->slot_count; ++i) {
     float milliseconds = 0;
-    if (!Ok(api.EventElapsedTime(&milliseconds, here.begin, here.end), "cuEventElapsedTime"))
+    if (!Ok(api.EventElapsedTime(&milliseconds, device_slots[i].begin, device_slots[i].end),
+            "cuEventElapsedTime"))
       return false;
-    slot.device_seconds = static_cast<double>(milliseconds) * 1e-3;
-    if (forward && !Ok(api.MemcpyDtoH(&slot.payload, here.payload, sizeof slot.payload, stream),
-                       "copying the payload's size"))
-      return false;
-    if (!Ok(api.MemcpyDtoH(OutputOf(slot) - kGuard, here.output - kGuard,
-                           slot.output_size + 2 * kGuard, stream),
-            "copying the output")) {
-      return false;
-    }
-    if (!CompareInput(slot, here)) return false;
+    control->slots[i].device_seconds = static_cast<double>(milliseconds) * 1e-3;
   }
-  return Ok(api.StreamSynchronize(stream), "copying the output");
+  return true;
 }
 
 bool Run(Command command) {
   switch (command) {
+    case Command::kOpen:
+      return Open();
     case Command::kLoad:
-      return Load();
+      return LoadCandidate();
     case Command::kPrepare:
       return Prepare();
-    case Command::kUpload:
-      return Upload();
     case Command::kCall:
       return Call();
-    case Command::kFetch:
-      return Fetch();
+    default:
+      return Refuse("unknown command");
   }
-  return Refuse("unknown command");
 }
 
 // Device memory of exactly this size, so that a tool sees every access outside of it.
@@ -438,7 +209,7 @@ int Check() {
   control->compressor = header.compressor;
   control->need_backward = header.need_backward;
   uint64_t made = 0;
-  const bool loaded = Load();
+  const bool loaded = OpenTracedDevice() && LoadCandidate();
   for (uint64_t i = 0; loaded && i < header.count; ++i) {
     JobHeader job = {};
     if (fread(&job, sizeof job, 1, file) != 1) Die(cuda::kJobsPath);
@@ -526,6 +297,8 @@ int ProbeTracer(const char* path) {
 }  // namespace szarena::target::driver
 
 int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "--keep") == 0)
+    return szarena::target::driver::Serve(szarena::target::driver::keeper::Run);
   if (argc == 2 && strcmp(argv[1], "--probe") == 0) return szarena::target::driver::Probe();
   if (argc == 3 && strcmp(argv[1], "--probe-tracer") == 0)
     return szarena::target::driver::ProbeTracer(argv[2]);

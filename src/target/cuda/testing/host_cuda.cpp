@@ -46,6 +46,9 @@ HOST_CUDA cuDeviceGetName(char* name, int size, int) {
   return snprintf(name, static_cast<size_t>(size), "host fixture"), 0;
 }
 HOST_CUDA cuDeviceGetAttribute(int* value, int which, int) {
+  if (which == 103)
+    return *value = getenv("SZARENA_HOST_CUDA_KEEPS") == nullptr ? 1 : 0,
+           0;  // NOLINT(concurrency-mt-unsafe)
   return *value = which == 75 ? 9 : 0, 0;
 }
 HOST_CUDA cuDevicePrimaryCtxRetain(void** context, int) { return *context = nullptr, 0; }
@@ -92,4 +95,40 @@ HOST_CUDA cuMemsetD8Async(unsigned long long at, unsigned char value, size_t siz
 }
 HOST_CUDA cuGetErrorName(int code, const char** name) {
   return *name = code == 100 ? "CUDA_ERROR_NO_DEVICE" : "CUDA_ERROR", 0;
+}
+// Memory that processes share: the "handle" is a descriptor of memory of the host.
+HOST_CUDA cuMemGetAllocationGranularity(size_t* unit, const void*, int) {
+  return *unit = 2u << 20, 0;
+}
+HOST_CUDA cuMemCreate(unsigned long long* handle, size_t size, const void*, unsigned long long) {
+  const int fd = memfd_create("device", MFD_CLOEXEC);
+  if (fd < 0 || ftruncate(fd, static_cast<off_t>(size)) != 0) return 2;
+  return *handle = static_cast<unsigned long long>(fd), 0;
+}
+HOST_CUDA cuMemExportToShareableHandle(int* fd, unsigned long long handle, int,
+                                       unsigned long long) {
+  *fd = dup(static_cast<int>(handle));
+  return *fd < 0 ? 1 : 0;
+}
+HOST_CUDA cuMemImportFromShareableHandle(unsigned long long* handle, void* fd, int) {
+  const int copy = dup(static_cast<int>(reinterpret_cast<intptr_t>(fd)));
+  if (copy < 0) return 1;
+  return *handle = static_cast<unsigned long long>(copy), 0;
+}
+HOST_CUDA cuMemAddressReserve(unsigned long long* at, size_t size, size_t, unsigned long long,
+                              unsigned long long) {
+  void* got = mmap(nullptr, size + 2 * kHeader, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (got == MAP_FAILED) return 2;
+  return *at = reinterpret_cast<unsigned long long>(got) + kHeader, 0;
+}
+HOST_CUDA cuMemMap(unsigned long long at, size_t size, size_t, unsigned long long handle,
+                   unsigned long long) {
+  return mmap(Host(at), size, PROT_NONE, MAP_SHARED | MAP_FIXED, static_cast<int>(handle), 0) ==
+                 MAP_FAILED
+             ? 1
+             : 0;
+}
+HOST_CUDA cuMemSetAccess(unsigned long long at, size_t size, const void*, size_t) {
+  return mprotect(Host(at), size, PROT_READ | PROT_WRITE);
 }
