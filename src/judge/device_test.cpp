@@ -128,12 +128,12 @@ TEST_F(DeviceTarget, KernelsHaveAFigureOfTheirOwn) {
     ASSERT_TRUE(kernel);
     EXPECT_NEAR(kernel->median, speed, speed * 1e-9);
     EXPECT_NEAR(kernel->q1, speed, speed * 1e-9);
-    EXPECT_EQ(kernel->samples, 5);
+    EXPECT_EQ(kernel->samples, 3);
     EXPECT_TRUE((*side)->device);
   }
   EXPECT_EQ(ShownFigure(verdict.directions[0].candidate),
             &*verdict.directions[0].candidate->device);
-  EXPECT_THAT(verdict.at(Stage::kMeasured).detail, testing::HasSubstr("5 more to trace kernels"));
+  EXPECT_THAT(verdict.at(Stage::kMeasured).detail, testing::HasSubstr("3 more to trace kernels"));
   EXPECT_THAT(verdict.feedback, testing::HasSubstr("its kernels alone 32.77 GB/s"));
 }
 
@@ -169,7 +169,7 @@ TEST_F(DeviceTarget, AProfileTellsWhichKernelsTookTheTime) {
     EXPECT_GT(*run.Find("kernel_gbs")->number(), 0);
     const data::Json& traced = *run.Find("traced");
     ASSERT_TRUE(traced.is_object()) << report->text;
-    EXPECT_EQ(*traced.Find("runs")->integer(), 5);
+    EXPECT_EQ(*traced.Find("runs")->integer(), 3);
     EXPECT_DOUBLE_EQ(*traced.Find("launches")->number(), 12);
     EXPECT_NEAR(*traced.Find("kernel_seconds")->number(), 32e-6, 1e-12);
     const data::Json& add = traced.Find("kernels")->items().at(0);
@@ -230,25 +230,96 @@ TEST_F(DeviceTarget, WhatASanitizerFindsIsEvidence) {
               testing::HasSubstr("memcheck: 9 found: Invalid __global__ read"));
 }
 
+// Code that is run instead of a function of the driver, in the candidate's own process.
+std::string Instead(const std::string& function, const std::string& code) {
+  return "extern \"C\" __attribute__((constructor)) void Patch();\n"
+         "#include <dlfcn.h>\n#include <sys/mman.h>\n" +
+         code +
+         "\nvoid Patch() {\n"
+         "  auto* at = static_cast<unsigned char*>(dlsym(RTLD_DEFAULT, \"" +
+         function +
+         "\"));\n"
+         "  if (!at) return;\n"
+         "  auto page = reinterpret_cast<unsigned long>(at) & ~4095ul;\n"
+         "  mprotect(reinterpret_cast<void*>(page), 8192, PROT_READ | PROT_WRITE | PROT_EXEC);\n"
+         "  void* other = reinterpret_cast<void*>(&Other);\n"
+         "  at[0] = 0x48; at[1] = 0xb8; memcpy(at + 2, &other, 8); at[10] = 0xff; at[11] = 0xe0;\n"
+         "}\n";
+}
+
+// A scan that only notes what is to be done; Work() does it.
+constexpr char kPutOff[] = R"(
+#include "szarena_candidate_cuda.h"
+#include <cstring>
+#include <unistd.h>
+struct Job { const uint32_t* x; uint64_t* out; uint64_t n; szarena_payload* payload; };
+static Job jobs[16];
+static int pending = 0;
+static void Work() {
+  for (int k = 0; k < pending; ++k) {
+    const Job& job = jobs[k];
+    usleep(3000);
+    job.out[0] = 0;
+    for (uint64_t i = 0; i < job.n; ++i) job.out[i + 1] = job.out[i] + job.x[i];
+    *job.payload = {0, (job.n + 1) * 8};
+  }
+  pending = 0;
+}
+uint64_t szarena_cuda_workspace_bytes(const szarena_problem*) { return 64; }
+int szarena_cuda_run(const szarena_problem* p, const void* input, void* output, uint64_t, void*, uint64_t, szarena_payload* payload,
+                     szarena_stream) {
+  jobs[pending++] = {static_cast<const uint32_t*>(input), static_cast<uint64_t*>(output), p->n, payload};
+  BODY
+  return SZARENA_OK;
+}
+EXTRA
+)";
+
 // The candidate's library is in the process that reads the events: it can make them lie, but not
-// the judge's clock.
+// the keeper's clock.
 TEST_F(DeviceTarget, EventsThatLieAreFlagged) {
-  const Verdict verdict = Judge(With(
-      kScan, "usleep(30000);",
-      "extern \"C\" __attribute__((constructor)) void Patch();\n"
-      "#include <dlfcn.h>\n#include <sys/mman.h>\n"
-      "static int Lie(float* ms, void*, void*) { *ms = 0.01f; return 0; }\n"
-      "void Patch() {\n"
-      "  auto* at = static_cast<unsigned char*>(dlsym(RTLD_DEFAULT, \"cuEventElapsedTime\"));\n"
-      "  if (!at) return;\n"
-      "  auto page = reinterpret_cast<unsigned long>(at) & ~4095ul;\n"
-      "  mprotect(reinterpret_cast<void*>(page), 8192, PROT_READ | PROT_WRITE | PROT_EXEC);\n"
-      "  void* lie = reinterpret_cast<void*>(&Lie);\n"
-      "  at[0] = 0x48; at[1] = 0xb8; memcpy(at + 2, &lie, 8); at[10] = 0xff; at[11] = 0xe0;\n"
-      "}\n"));
+  const Verdict verdict =
+      Judge(With(kScan, "usleep(30000);",
+                 Instead("cuEventElapsedTime",
+                         "static int Other(float* ms, void*, void*) { *ms = 0.01f; return 0; }")));
   EXPECT_TRUE(verdict.HasCheatFlag()) << verdict.feedback;
   EXPECT_FALSE(verdict.ranked());
   EXPECT_THAT(verdict.feedback, testing::HasSubstr("device-clock-disagrees"));
+}
+
+// What a device does with work on a stream of the candidate's own: it is done when the context is
+// waited for, after the last event.
+TEST_F(DeviceTarget, WorkThatTheEventsMissIsFlagged) {
+  const Verdict verdict = Judge(
+      With(kPutOff, "", Instead("cuCtxSynchronize", "static int Other() { Work(); return 0; }")));
+  EXPECT_FALSE(verdict.Failed()) << verdict.feedback;
+  EXPECT_FALSE(verdict.ranked());
+  EXPECT_THAT(verdict.feedback, testing::HasSubstr("device-clock-disagrees"));
+}
+
+// The keeper has taken the results by then.
+TEST_F(DeviceTarget, WorkAfterTheAnswerIsTooLate) {
+  const Verdict verdict = Judge(With(kPutOff,
+                                     "static std::thread late([] { for (;;) { usleep(20000); "
+                                     "Work(); } }); static bool left = (late.detach(), true); "
+                                     "(void)left;",
+                                     "")
+                                    .insert(0, "#include <thread>\n"));
+  EXPECT_TRUE(verdict.Failed()) << verdict.feedback;
+}
+
+// The calls with transfers come after others in the same process.
+TEST_F(DeviceTarget, WhatWasSeenOnceIsOfNoUse) {
+  const Verdict verdict = Judge(With(
+      kScan,
+      "static char* kept[4]; static unsigned calls = 0;\n"
+      "if (p->n == 65536) {\n"
+      "  const unsigned k = calls++ % 6; char*& mine = kept[k % 4];\n"
+      "  if (k >= 4) { memcpy(output, mine, (p->n + 1) * 8); }\n"
+      "  else { if (!mine) mine = new char[(p->n + 1) * 8]; memcpy(mine, output, (p->n + 1) * 8); "
+      "}\n"
+      "}\n"));
+  EXPECT_EQ(verdict.Failed(), Stage::kMeasured) << verdict.feedback;
 }
 
 }  // namespace

@@ -31,19 +31,22 @@ constexpr size_t kSlots = 2;
 constexpr size_t kDeviceSlots = 4;
 constexpr size_t kTransferSlots = 2;
 // A device's events may miss this much of what the keeper's clock sees, beyond what they miss
-// beside the baseline: what is more was hidden from them. The third is in units of how that varies.
+// beside the baseline: what is more was hidden from them.
 constexpr double kUnseenSeconds = 0.0001;
 constexpr double kUnseenShare = 0.1;
-constexpr double kUnseenSpread = 3;
 // And without a baseline, this much at all.
 constexpr double kUnseenAloneSeconds = 0.001;
+// The keeper waits for the device so many times as long as before there was a candidate, and this
+// much more: something else runs there.
+constexpr double kBusyTimes = 5;
+constexpr double kBusySeconds = 0.001;
 // Nothing reads its input and writes its result sooner than a copy of them; the copy's speed is
 // measured, so not exactly known.
 constexpr double kFasterThanCopy = 1.5;
 constexpr int kWarmUps = 2;
 // Further runs on a device, in processes of their own, whose kernels are traced; the first warms
 // up.
-constexpr int kTracedRuns = 5;
+constexpr int kTracedRuns = 3;
 constexpr milliseconds kTimedTimeout{30000};
 constexpr milliseconds kIdleTime{60};
 constexpr double kIdleSecondsAllowed = 0.008;
@@ -71,6 +74,7 @@ struct Times {
   double device = 0;  // between device events; 0: no device
   double unseen = 0;  // what the keeper's clock saw beside them
   double payload_bytes = 0;
+  double keeper_wait = 0;  // beyond the device's time for the keeper's own work
 };
 
 struct Series {
@@ -190,6 +194,7 @@ class Timing {
   DirectionResult Summarise(const Series& series) const;
   // The device's events against the judge's clock, after Summarise.
   void CheckClock(CallKind kind, const Series& series);
+  void CheckDeviceIsLeft(CallKind kind, const Series& series, double idle_seconds);
 
   const Subject& candidate_;
   const Subject* baseline_;
@@ -378,6 +383,7 @@ Result<std::optional<Times>> Timing::RunCommand(Worker& worker, CallKind kind, R
   }
   if (device_ == nullptr) return std::optional(times);
   times.unseen = worker.window_seconds() - times.device;
+  times.keeper_wait = worker.keeper_wait_seconds();
   return std::optional(times);
 }
 
@@ -421,26 +427,21 @@ DirectionResult Timing::Summarise(const Series& series) const {
 }
 
 // The way to the process and back is in what the keeper's clock sees, and longer on a busy machine,
-// but not in every run. Events that lie must do so in the runs that make the median, the faster
-// half: there the least unseen time tells, held against what is usual beside the baseline.
+// but not in every run: the least unseen time tells, of the baseline's runs; and of the faster half
+// of the candidate's, since events that lie must do so in the runs that make the median.
 void Timing::CheckClock(CallKind kind, const Series& series) {
-  const auto median_shown = [](const std::vector<Times>& all) {
-    std::vector<double> values;
-    for (const Times& times : all) values.push_back(times.device);
-    return MakeFigure(std::move(values)).median;
-  };
-  const auto unseen_of_faster_half = [&](const std::vector<Times>& all) {
-    const double shown = median_shown(all);
-    std::vector<double> unseen;
+  std::vector<double> devices;
+  for (const Times& times : series.candidate) devices.push_back(times.device);
+  const double shown = MakeFigure(std::move(devices)).median;
+  const auto least_unseen = [](const std::vector<Times>& all, double up_to) {
+    double least = HUGE_VAL;
     for (const Times& times : all) {
-      if (times.device <= shown) unseen.push_back(times.unseen);
+      if (times.device <= up_to) least = std::min(least, times.unseen);
     }
-    return unseen;
+    return least;
   };
   const std::string function = FunctionName(candidate_, kind);
   DirectionResult& direction = result_.directions[kind == CallKind::kForward ? 0 : 1];
-  const double shown = median_shown(series.candidate);
-  const double hidden = std::ranges::min(unseen_of_faster_half(series.candidate));
   // Not of data that a cache holds.
   const bool large = slots_ * InputBytes(task_, problem_) >= (256u << 20);
   if (large && direction.floor_fraction && !(*direction.floor_fraction <= kFasterThanCopy)) {
@@ -449,32 +450,39 @@ void Timing::CheckClock(CallKind kind, const Series& series) {
          fmt::format("{}: {:.1f} times as fast as a copy of what it must read and write", function,
                      *direction.floor_fraction)});
   }
-  const std::string what =
+  const double hidden = least_unseen(series.candidate, shown);
+  const double allowed = std::max(kUnseenSeconds, kUnseenShare * shown);
+  std::string what =
       fmt::format("{}: the device's events say {:.3f} ms, the keeper's clock saw {:.3f} ms more",
                   function, shown * 1e3, hidden * 1e3);
-  double allowed = std::max(kUnseenSeconds, kUnseenShare * shown);
   if (!series.baseline.empty()) {
-    const Figure usual = MakeFigure(unseen_of_faster_half(series.baseline));
-    allowed = std::max(allowed, kUnseenSpread * (usual.q3 - usual.q1));
-    const std::string told =
-        what + fmt::format(" ({:.3f} ms for the baseline, give or take {:.3f} ms)",
-                           usual.median * 1e3, allowed * 1e3);
-    clock_notes_.push_back(told);
-    if (!(shown > 0 && hidden <= usual.median + allowed)) {
-      result_.flags.push_back({"device-clock-disagrees", FlagKind::kCheat, told});
-    } else if (allowed > shown) {
-      result_.flags.push_back({"device-clock-coarse", FlagKind::kWarning,
-                               told + "; a quiet machine tells more exactly"});
-    }
-    return;
+    const double usual = least_unseen(series.baseline, HUGE_VAL);
+    what += fmt::format(" ({:.3f} ms for the baseline)", usual * 1e3);
+    if (!(shown > 0 && hidden <= usual + allowed))
+      result_.flags.push_back({"device-clock-disagrees", FlagKind::kCheat, what});
+  } else if (!(shown > 0 && hidden <= kUnseenAloneSeconds + allowed)) {
+    // Nothing beside it says whether the machine is busy or the events lie: no number then.
+    result_.flags.push_back({"device-clock-unproven", FlagKind::kWarning,
+                             what + "; measure beside a baseline on a quiet machine"});
+    direction.candidate->device.reset();
+    direction.floor_fraction.reset();
   }
-  clock_notes_.push_back(what);
-  if (shown > 0 && hidden <= kUnseenAloneSeconds + allowed) return;
-  // Nothing beside it says whether the machine is busy or the events lie: no number then.
-  result_.flags.push_back({"device-clock-unproven", FlagKind::kWarning,
-                           what + "; measure beside a baseline on a quiet machine"});
-  direction.candidate->device.reset();
-  direction.floor_fraction.reset();
+  clock_notes_.push_back(std::move(what));
+}
+
+// While the keeper works, no call runs: whatever keeps the device from it was left there.
+void Timing::CheckDeviceIsLeft(CallKind kind, const Series& series, double idle_seconds) {
+  std::vector<double> waits;
+  for (const auto* side : {&series.candidate, &series.baseline}) {
+    for (const Times& times : *side) waits.push_back(times.keeper_wait);
+  }
+  const double wait = MakeFigure(std::move(waits)).median;
+  if (wait <= kBusyTimes * idle_seconds + kBusySeconds) return;
+  result_.flags.push_back(
+      {"work-left-on-the-device", FlagKind::kCheat,
+       fmt::format("{}: while nothing of it was to run, the device took {:.3f} ms longer than its "
+                   "work; before the candidate was there, {:.3f} ms",
+                   FunctionName(candidate_, kind), wait * 1e3, idle_seconds * 1e3)});
 }
 
 Result<Timing::Sides> Timing::StartSides(CallKind kind, bool trace) const {
@@ -530,7 +538,10 @@ Result<void> Timing::RunDirection(CallKind kind) {
                      idle * 1e3, kIdleTime.count())});
   }
   result_.directions[kind == CallKind::kForward ? 0 : 1] = Summarise(series);
-  if (device_ != nullptr) CheckClock(kind, series);
+  if (device_ != nullptr) {
+    CheckClock(kind, series);
+    CheckDeviceIsLeft(kind, series, ours.idle_seconds());
+  }
   return {};
 }
 

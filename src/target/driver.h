@@ -137,10 +137,10 @@ inline uint64_t SpanSize(const Region& region, const Slot& slot) {
   return &region == &input_region ? slot.input_size : slot.output_size;
 }
 
-// Whether the slots of the control page are what the region maps already.
+// Whether the region maps the slots of the control page already, perhaps with more behind them.
 inline bool Shows(const Region& region) {
-  if (region.base == nullptr || region.spans != control->slot_count) return false;
-  for (uint32_t i = 0; i < region.spans; ++i) {
+  if (region.base == nullptr || region.spans < control->slot_count) return false;
+  for (uint32_t i = 0; i < control->slot_count; ++i) {
     const Slot& slot = control->slots[i];
     if (region.offsets[i] != SpanOffset(region, slot) || region.sizes[i] != SpanSize(region, slot))
       return false;

@@ -65,10 +65,7 @@ struct Control {
       compressor;  // 1: szarena_compress and szarena_decompress, 0: szarena_run and szarena_inverse
   uint32_t need_backward;
   uint32_t trace;  // of devices: descriptor kTraceFd is a page for what runs during calls (trace.h)
-  uint32_t with_transfers;      // of the keeper: from and to host memory within the clock
-  uint64_t device_input_bytes;  // of the shared device memory: told by the keeper, then given to
-                                // the driver
-  uint64_t device_output_bytes;
+  uint32_t with_transfers;  // of the keeper: from and to host memory within the clock
   uint32_t first_slot;
   uint32_t slot_count;
   szarena_problem problem;
@@ -79,12 +76,17 @@ struct Control {
   char message[1024];      // why a command did not succeed
   uint32_t pinned;         // of the keeper: host memory is page-locked
   uint32_t input_changed;  // of the keeper: the input on the device is another than was put there
+  double idle_seconds;     // of the keeper: a trifle on the device before a candidate is there
+  double wait_seconds;     // of the keeper: its last admission and collection beyond copy_seconds
   double window_seconds;   // of the keeper: from the clock's start to its end
   double copy_seconds;     // of the keeper, within that: its own copies, by the device's events
   uint32_t fault_signal;
   uint64_t fault_address;
   uint64_t input_base;  // address of offset 0
   uint64_t output_base;
+  // Of the shared device memory: told by the keeper, then given to the driver.
+  uint64_t device_input_bytes;
+  uint64_t device_output_bytes;
 };
 
 }  // namespace szarena::target

@@ -354,7 +354,8 @@ Result<void> Worker::Stop() {
   return {};
 }
 
-Result<Outcome> Worker::Command_(Command command, milliseconds timeout) {
+Result<Outcome> Worker::Command_(Command command, milliseconds timeout,
+                                 const std::function<Result<void>()>& then) {
   SZARENA_CHECK(alive_, "the worker is gone");
   Outcome outcome;
   Control& page = control();
@@ -403,6 +404,9 @@ Result<Outcome> Worker::Command_(Command command, milliseconds timeout) {
       }
     }
     if (!answered) process_->Drain();
+  }
+  if (answered && then) {
+    SZARENA_TRY_VOID(then());
   }
   SZARENA_TRY_VOID(Stop());
   outcome.seconds = Seconds(Clock::now() - begin);
@@ -559,10 +563,14 @@ Result<Outcome> Worker::Call(CallKind kind, milliseconds timeout, bool with_tran
   pinned_ = kept.pinned == 1;
   const auto begin = Clock::now();
   SZARENA_TRY_VOID(Keep(Command::kAdmit, kKeeperTimeout));
-  SZARENA_TRY(Outcome outcome, Command_(Command::kCall, timeout));
+  Clock::time_point collected;
+  SZARENA_TRY(Outcome outcome, Command_(Command::kCall, timeout, [&]() -> Result<void> {
+                SZARENA_TRY_VOID(Keep(Command::kCollect, kKeeperTimeout));
+                collected = Clock::now();
+                return {};
+              }));
   if (outcome.ending != Ending::kDone || !outcome.ok) return outcome;
-  SZARENA_TRY_VOID(Keep(Command::kCollect, kKeeperTimeout));
-  outcome.seconds = Seconds(Clock::now() - begin);
+  outcome.seconds = Seconds(collected - begin);
   window_seconds_ = kept.window_seconds - kept.copy_seconds;
   if (!with_transfers) {
     SZARENA_TRY_VOID(Keep(Command::kFetch, kKeeperTimeout));
@@ -571,6 +579,9 @@ Result<Outcome> Worker::Call(CallKind kind, milliseconds timeout, bool with_tran
   for (size_t i = 0; i < layout_.size(); ++i) answers_[i].payload = kept.slots[i].payload;
   return AllCalled(std::move(outcome));
 }
+
+double Worker::keeper_wait_seconds() const { return keeper_->control().wait_seconds; }
+double Worker::idle_seconds() const { return keeper_->control().idle_seconds; }
 
 Outcome Worker::AllCalled(Outcome outcome) const {
   if (!outcome.ok) return outcome;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -98,6 +99,11 @@ class Worker {
   // Of devices, by the keeper's clock: from when the inputs came within reach of the candidate in
   // the last call until what it had given was out of its reach, without the keeper's own copies.
   double window_seconds() const { return window_seconds_; }
+  // Of devices: what the keeper's own work in the last call took beyond the device's time for it,
+  // and what a trifle takes while no candidate is there: more of the former says that the device
+  // was busy with something else.
+  double keeper_wait_seconds() const;
+  double idle_seconds() const;
   // What the candidate answered for a slot, copied after the process was stopped; on a device the
   // payload's place is what the keeper read.
   const Slot& answer(size_t slot) const { return answers_[slot]; }
@@ -134,7 +140,9 @@ class Worker {
   Result<void> StartKeeper(const sandbox::Sandbox& sandbox, const WorkerSpec& spec,
                            os::UniqueFd (&memory)[2]);
   Control& control() const { return *reinterpret_cast<Control*>(control_.data()); }
-  Result<Outcome> Command_(Command command, std::chrono::milliseconds timeout);
+  // `then`: done as soon as the answer is there, before the process is stopped; within the time.
+  Result<Outcome> Command_(Command command, std::chrono::milliseconds timeout,
+                           const std::function<Result<void>()>& then = {});
   // A command of the keeper; it fails only where the device does.
   Result<void> Keep(Command command, std::chrono::milliseconds timeout);
   void ShowLayout();

@@ -533,5 +533,48 @@ TEST_F(OnDevice, FaultOfAKernelIsDescribed) {
   EXPECT_THAT(outcome.message, HasSubstr("ILLEGAL_ADDRESS"));
 }
 
+// A kernel in a context of its own is waited for by nobody. The keeper notices.
+TEST_F(OnDevice, WorkLeftInAnotherContextIsSeen) {
+  const auto device = FindDevice(*sandbox_);
+  if (!device) GTEST_SKIP() << device.error().message;
+  if (!FindNvcc()) GTEST_SKIP() << FindNvcc().error().message;
+  std::string source = kDeviceCandidate;
+  source.insert(0, R"(#include <dlfcn.h>
+__global__ void Spin(unsigned long long ns) {
+  unsigned long long begin, now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
+  do asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now)); while (now - begin < ns);
+}
+static void Leave() {
+  const auto create = (int (*)(void**, unsigned, int))dlsym(RTLD_DEFAULT, "cuCtxCreate_v2");
+  const auto current = (int (*)(void**))dlsym(RTLD_DEFAULT, "cuCtxGetCurrent");
+  const auto set = (int (*)(void*))dlsym(RTLD_DEFAULT, "cuCtxSetCurrent");
+  void* usual = nullptr;
+  void* other = nullptr;
+  current(&usual);
+  if (create(&other, 0, 0) != 0) return;
+  set(other);
+  Spin<<<132, 64>>>(4000000000ull);
+  set(usual);
+}
+)");
+  const std::string call = "  Copy<<<";
+  source.replace(source.find(call), call.size(),
+                 "  static const bool left = (Leave(), true); (void)left;\n" + call);
+  for (const bool leaves : {false, true}) {
+    Worker worker = StartOnDevice(leaves ? source : kDeviceCandidate, *device);
+    double wait = 0;
+    for (int i = 0; i < 5; ++i) {
+      const Outcome outcome = RunOnce(worker);
+      ASSERT_TRUE(outcome.ok) << outcome.message;
+      if (i > 0) wait += worker.keeper_wait_seconds() / 4;
+    }
+    printf("%s work left behind: the keeper waits %.3f ms a call, idle %.3f ms, window %.3f ms\n",
+           leaves ? "with" : "without", wait * 1e3, worker.idle_seconds() * 1e3,
+           worker.window_seconds() * 1e3);
+    EXPECT_EQ(wait > 5 * worker.idle_seconds() + 0.001, leaves);
+  }
+}
+
 }  // namespace
 }  // namespace szarena::target::cuda

@@ -72,6 +72,7 @@ inline constexpr int kGranularityMinimum = 0;
   X(StreamSynchronize, "cuStreamSynchronize", CUstream)                                         \
   X(EventCreate, "cuEventCreate", CUevent*, unsigned)                                           \
   X(EventRecord, "cuEventRecord", CUevent, CUstream)                                            \
+  X(EventSynchronize, "cuEventSynchronize", CUevent)                                            \
   X(EventElapsedTime, "cuEventElapsedTime", float*, CUevent, CUevent)                           \
   X(MemAlloc, "cuMemAlloc_v2", CUdeviceptr*, size_t)                                            \
   X(MemFree, "cuMemFree_v2", CUdeviceptr)                                                       \

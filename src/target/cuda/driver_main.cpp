@@ -209,7 +209,8 @@ int Check() {
   control->compressor = header.compressor;
   control->need_backward = header.need_backward;
   uint64_t made = 0;
-  const bool loaded = OpenTracedDevice() && LoadCandidate();
+  CUresult code = 0;
+  const bool loaded = (OpenDevice(code) || Refuse("%s", api_message)) && LoadCandidate();
   for (uint64_t i = 0; loaded && i < header.count; ++i) {
     JobHeader job = {};
     if (fread(&job, sizeof job, 1, file) != 1) Die(cuda::kJobsPath);

@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include <algorithm>
+
 #include "target/cuda/driver_device.h"
 
 namespace szarena::target::driver::keeper {
@@ -30,11 +32,13 @@ inline Buffer collected;  // outputs when it has stopped
 inline Buffer sweep;      // written to push what was copied out of the cache
 inline CUevent copy_begin[2];
 inline CUevent copy_end[2];
-inline double admitted = 0;  // seconds
+inline double admitted = 0;   // when, in seconds
+inline double admission = 0;  // how long it took
 
-// Host memory for what is compared piece by piece.
-inline constexpr uint64_t kPieceBytes = 16ull << 20;
-inline char* piece = nullptr;
+// Host memory for what is compared piece by piece: one arrives while the other is looked at.
+inline constexpr uint64_t kPieceBytes = 8ull << 20;
+inline char* pieces = nullptr;
+inline CUevent arrived[2];
 
 inline double Now() {
   timespec now = {};
@@ -61,6 +65,22 @@ inline bool Share(int host_fd, uint64_t more, Buffer& buffer, int& descriptor) {
   return MapShared(buffer, handle, size) &&
          Ok(api.MemExport(&descriptor, handle, cuda::kHandleDescriptor, 0),
             "cuMemExportToShareableHandle");
+}
+
+// How long a trifle takes on the device while nothing of a candidate runs.
+inline bool MeasureIdle() {
+  constexpr int kTimes = 9;
+  double seconds[kTimes];
+  for (double& one : seconds) {
+    const double begin = Now();
+    if (!Ok(api.MemsetD8(sweep.at, 0, 1, stream), "cuMemsetD8Async") ||
+        !Ok(api.StreamSynchronize(stream), "cuStreamSynchronize"))
+      return false;
+    one = Now() - begin;
+  }
+  std::sort(seconds, seconds + kTimes);
+  control->idle_seconds = seconds[kTimes / 2];
+  return true;
 }
 
 inline bool HandOver(const int (&descriptors)[2]) {
@@ -101,7 +121,8 @@ inline bool Open() {
   control->device_output_bytes = shared_output.size;
   for (int i = 0; i < 2; ++i) {
     if (!Ok(api.EventCreate(&copy_begin[i], 0), "cuEventCreate") ||
-        !Ok(api.EventCreate(&copy_end[i], 0), "cuEventCreate"))
+        !Ok(api.EventCreate(&copy_end[i], 0), "cuEventCreate") ||
+        !Ok(api.EventCreate(&arrived[i], 0), "cuEventCreate"))
       return false;
   }
   int cache = 0;
@@ -110,12 +131,12 @@ inline bool Open() {
   if (!Grow(staged, shared_input.size, "inputs") ||
       !Grow(collected, shared_output.size, "outputs") || !Grow(sweep, swept, "the cache's sweep"))
     return false;
-  void* got = mmap(nullptr, kPieceBytes, PROT_READ | PROT_WRITE,
+  void* got = mmap(nullptr, 2 * kPieceBytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (got == MAP_FAILED) return Refuse("out of memory");
-  piece = static_cast<char*>(got);
-  api.MemHostRegister(piece, kPieceBytes, 0);  // where that is not allowed, copies are slower
-  return true;
+  pieces = static_cast<char*>(got);
+  api.MemHostRegister(pieces, 2 * kPieceBytes, 0);  // where not allowed, copies are slower
+  return MeasureIdle();
 }
 
 inline void Unpin(Pinned& pinned) {
@@ -129,11 +150,10 @@ inline void Pin(const Region& region, Pinned& pinned, unsigned flags) {
   if (pinned.complete) return;
   Unpin(pinned);
   const auto page = static_cast<uintptr_t>(Page());
-  for (uint32_t i = 0; i < control->slot_count; ++i) {
-    const Slot& slot = control->slots[i];
-    const auto begin = reinterpret_cast<uintptr_t>(region.base + SpanOffset(region, slot));
+  for (uint32_t i = 0; i < region.spans; ++i) {
+    const auto begin = reinterpret_cast<uintptr_t>(region.base + region.offsets[i]);
     const uintptr_t from = begin / page * page;
-    const uintptr_t to = (begin + SpanSize(region, slot) + page - 1) / page * page;
+    const uintptr_t to = (begin + region.sizes[i] + page - 1) / page * page;
     if (from == to) continue;
     if (api.MemHostRegister(reinterpret_cast<void*>(from), to - from, flags) != 0) return;
     pinned.at[pinned.count++] = reinterpret_cast<void*>(from);
@@ -200,10 +220,12 @@ inline bool Admit() {
     if (!Ok(code, "admitting the input")) return false;
   }
   // The candidate finds nothing of its input in the cache.
-  return (transfers ||
-          Ok(api.MemsetD8(sweep.at, 0x5a, sweep.size, stream), "sweeping the cache")) &&
-         Ok(api.EventRecord(copy_end[0], stream), "cuEventRecord") &&
-         Finished("admitting the input");
+  if ((!transfers && !Ok(api.MemsetD8(sweep.at, 0x5a, sweep.size, stream), "sweeping the cache")) ||
+      !Ok(api.EventRecord(copy_end[0], stream), "cuEventRecord") ||
+      !Finished("admitting the input"))
+    return false;
+  admission = Now() - admitted;
+  return true;
 }
 
 // The payloads' places, as they are in device memory now.
@@ -219,6 +241,7 @@ inline bool ReadRecords() {
 }
 
 inline bool Collect() {
+  const double begin = Now();
   const bool transfers = control->with_transfers != 0;
   const bool forward = static_cast<CallKind>(control->kind) == CallKind::kForward;
   if (!Ok(api.EventRecord(copy_begin[1], stream), "cuEventRecord")) return false;
@@ -247,7 +270,8 @@ inline bool Collect() {
   if (!Ok(api.EventRecord(copy_end[1], stream), "cuEventRecord") ||
       !Finished("collecting the output"))
     return false;
-  control->window_seconds = Now() - admitted;
+  const double end = Now();
+  control->window_seconds = end - admitted;
   control->copy_seconds = 0;
   for (int i = 0; i < 2; ++i) {
     float milliseconds = 0;
@@ -255,19 +279,30 @@ inline bool Collect() {
       return false;
     control->copy_seconds += 1e-3 * static_cast<double>(milliseconds);
   }
+  control->wait_seconds = admission + (end - begin) - control->copy_seconds;
   return true;
 }
 
 // Whether the input on the device is still what was put there.
 inline bool CompareInput(const Slot& slot, const DeviceSlot& here) {
-  for (uint64_t at = 0; at < slot.input_size; at += kPieceBytes) {
-    const uint64_t size = slot.input_size - at < kPieceBytes ? slot.input_size - at : kPieceBytes;
-    if (!Ok(api.MemcpyDtoH(piece, shared_input.at + here.input + InputSkew(slot) + at, size,
-                           stream),
-            "reading the input back") ||
-        !Finished("reading the input back"))
+  const uint64_t count = (slot.input_size + kPieceBytes - 1) / kPieceBytes;
+  const auto size_of = [&](uint64_t k) {
+    return std::min<uint64_t>(kPieceBytes, slot.input_size - k * kPieceBytes);
+  };
+  const auto request = [&](uint64_t k) {
+    return k >= count ||
+           (Ok(api.MemcpyDtoH(pieces + k % 2 * kPieceBytes,
+                              shared_input.at + here.input + InputSkew(slot) + k * kPieceBytes,
+                              size_of(k), stream),
+               "reading the input back") &&
+            Ok(api.EventRecord(arrived[k % 2], stream), "cuEventRecord"));
+  };
+  if (!request(0)) return false;
+  for (uint64_t k = 0; k < count; ++k) {
+    if (!request(k + 1) || !Ok(api.EventSynchronize(arrived[k % 2]), "reading the input back"))
       return false;
-    if (memcmp(piece, InputOf(slot) + at, size) != 0) control->input_changed = 1;
+    if (memcmp(pieces + k % 2 * kPieceBytes, InputOf(slot) + k * kPieceBytes, size_of(k)) != 0)
+      control->input_changed = 1;
   }
   return true;
 }
