@@ -32,8 +32,10 @@ constexpr size_t kDeviceSlots = 4;
 constexpr size_t kTransferSlots = 2;
 // A device's events may miss this much of what the keeper's clock sees, beyond what they miss
 // beside the baseline: what is more was hidden from them.
-constexpr double kUnseenSeconds = 0.0001;
+constexpr double kUnseenSeconds = 0.00006;
 constexpr double kUnseenShare = 0.1;
+// How much of what the baseline's unseen time varies by.
+constexpr double kUnseenNoise = 0.5;
 // And without a baseline, this much at all.
 constexpr double kUnseenAloneSeconds = 0.001;
 // The keeper waits for the device so many times as long as before there was a candidate, and this
@@ -451,15 +453,24 @@ void Timing::CheckClock(CallKind kind, const Series& series) {
                      *direction.floor_fraction)});
   }
   const double hidden = least_unseen(series.candidate, shown);
-  const double allowed = std::max(kUnseenSeconds, kUnseenShare * shown);
+  double allowed = std::max(kUnseenSeconds, kUnseenShare * shown);
   std::string what =
       fmt::format("{}: the device's events say {:.3f} ms, the keeper's clock saw {:.3f} ms more",
                   function, shown * 1e3, hidden * 1e3);
   if (!series.baseline.empty()) {
     const double usual = least_unseen(series.baseline, HUGE_VAL);
-    what += fmt::format(" ({:.3f} ms for the baseline)", usual * 1e3);
-    if (!(shown > 0 && hidden <= usual + allowed))
+    std::vector<double> all;
+    for (const Times& times : series.baseline) all.push_back(times.unseen);
+    // A busy machine: the least of some is no sharp figure either.
+    allowed = std::max(allowed, kUnseenNoise * (MakeFigure(std::move(all)).median - usual));
+    what += fmt::format(" ({:.3f} ms for the baseline, give or take {:.3f} ms)", usual * 1e3,
+                        allowed * 1e3);
+    if (!(shown > 0 && hidden <= usual + allowed)) {
       result_.flags.push_back({"device-clock-disagrees", FlagKind::kCheat, what});
+    } else if (large && allowed > shown) {
+      result_.flags.push_back({"device-clock-coarse", FlagKind::kWarning,
+                               what + "; a quiet machine tells more exactly"});
+    }
   } else if (!(shown > 0 && hidden <= kUnseenAloneSeconds + allowed)) {
     // Nothing beside it says whether the machine is busy or the events lie: no number then.
     result_.flags.push_back({"device-clock-unproven", FlagKind::kWarning,
