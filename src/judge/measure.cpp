@@ -36,6 +36,9 @@ constexpr double kUnseenSeconds = 0.00006;
 constexpr double kUnseenShare = 0.1;
 // How much of what the baseline's unseen time varies by.
 constexpr double kUnseenNoise = 0.5;
+// So many further runs are made before it is said that they miss more: on a busy machine the least
+// of many is needed.
+constexpr int kMoreRuns = 30;
 // And without a baseline, this much at all.
 constexpr double kUnseenAloneSeconds = 0.001;
 // The keeper waits for the device so many times as long as before there was a candidate, and this
@@ -196,6 +199,15 @@ class Timing {
   DirectionResult Summarise(const Series& series) const;
   // The device's events against the judge's clock, after Summarise.
   void CheckClock(CallKind kind, const Series& series);
+  // Seconds a run.
+  struct ClockView {
+    double shown = 0;    // what the candidate's events say
+    double hidden = 0;   // what the keeper's clock saw more, at least
+    double usual = 0;    // and beside the baseline
+    double allowed = 0;  // that hidden is more than usual
+    bool agrees = false;
+  };
+  static ClockView ViewClock(const Series& series);
   void CheckDeviceIsLeft(CallKind kind, const Series& series, double idle_seconds);
 
   const Subject& candidate_;
@@ -209,6 +221,7 @@ class Timing {
   TimedData data_;
   szarena_problem problem_ = {};
   std::vector<Round> rounds_;
+  size_t rounds_made_ = 0;  // in the direction before
   std::vector<Round> traced_rounds_;
   std::vector<CallData> calls_;  // of the present round
   std::vector<double> copy_seconds_;
@@ -224,7 +237,8 @@ Result<void> Timing::Prepare() {
   problem_ = data_.problem();
   const size_t all = slots_ + transfer_slots_;
   calls_.resize(all);
-  rounds_.resize(static_cast<size_t>(options_.trials + kWarmUps));
+  rounds_.resize(static_cast<size_t>(options_.trials + kWarmUps) +
+                 (device_ != nullptr ? kMoreRuns : 0));
   if (device_ != nullptr) traced_rounds_.resize(kTracedRuns + 1);
   for (std::vector<Round>* rounds : {&rounds_, &traced_rounds_}) {
     for (Round& round : *rounds) {
@@ -431,10 +445,7 @@ DirectionResult Timing::Summarise(const Series& series) const {
 // The way to the process and back is in what the keeper's clock sees, and longer on a busy machine,
 // but not in every run: the least unseen time tells, of the baseline's runs; and of the faster half
 // of the candidate's, since events that lie must do so in the runs that make the median.
-void Timing::CheckClock(CallKind kind, const Series& series) {
-  std::vector<double> devices;
-  for (const Times& times : series.candidate) devices.push_back(times.device);
-  const double shown = MakeFigure(std::move(devices)).median;
+Timing::ClockView Timing::ViewClock(const Series& series) {
   const auto least_unseen = [](const std::vector<Times>& all, double up_to) {
     double least = HUGE_VAL;
     for (const Times& times : all) {
@@ -442,6 +453,28 @@ void Timing::CheckClock(CallKind kind, const Series& series) {
     }
     return least;
   };
+  const auto median = [](const std::vector<Times>& all, double Times::* what) {
+    std::vector<double> values;
+    for (const Times& times : all) values.push_back(times.*what);
+    return MakeFigure(std::move(values)).median;
+  };
+  ClockView view;
+  view.shown = median(series.candidate, &Times::device);
+  view.hidden = least_unseen(series.candidate, view.shown);
+  view.allowed = std::max(kUnseenSeconds, kUnseenShare * view.shown);
+  if (series.baseline.empty()) {
+    view.agrees = view.shown > 0 && view.hidden <= kUnseenAloneSeconds + view.allowed;
+    return view;
+  }
+  view.usual = least_unseen(series.baseline, HUGE_VAL);
+  // A busy machine: the least of some is no sharp figure either.
+  const double noise = median(series.baseline, &Times::unseen) - view.usual;
+  view.allowed = std::max(view.allowed, kUnseenNoise * noise);
+  view.agrees = view.shown > 0 && view.hidden <= view.usual + view.allowed;
+  return view;
+}
+
+void Timing::CheckClock(CallKind kind, const Series& series) {
   const std::string function = FunctionName(candidate_, kind);
   DirectionResult& direction = result_.directions[kind == CallKind::kForward ? 0 : 1];
   // Not of data that a cache holds.
@@ -452,26 +485,21 @@ void Timing::CheckClock(CallKind kind, const Series& series) {
          fmt::format("{}: {:.1f} times as fast as a copy of what it must read and write", function,
                      *direction.floor_fraction)});
   }
-  const double hidden = least_unseen(series.candidate, shown);
-  double allowed = std::max(kUnseenSeconds, kUnseenShare * shown);
+  const ClockView view = ViewClock(series);
+  const bool compared = !series.baseline.empty();
   std::string what =
       fmt::format("{}: the device's events say {:.3f} ms, the keeper's clock saw {:.3f} ms more",
-                  function, shown * 1e3, hidden * 1e3);
-  if (!series.baseline.empty()) {
-    const double usual = least_unseen(series.baseline, HUGE_VAL);
-    std::vector<double> all;
-    for (const Times& times : series.baseline) all.push_back(times.unseen);
-    // A busy machine: the least of some is no sharp figure either.
-    allowed = std::max(allowed, kUnseenNoise * (MakeFigure(std::move(all)).median - usual));
-    what += fmt::format(" ({:.3f} ms for the baseline, give or take {:.3f} ms)", usual * 1e3,
-                        allowed * 1e3);
-    if (!(shown > 0 && hidden <= usual + allowed)) {
-      result_.flags.push_back({"device-clock-disagrees", FlagKind::kCheat, what});
-    } else if (large && allowed > shown) {
-      result_.flags.push_back({"device-clock-coarse", FlagKind::kWarning,
-                               what + "; a quiet machine tells more exactly"});
-    }
-  } else if (!(shown > 0 && hidden <= kUnseenAloneSeconds + allowed)) {
+                  function, view.shown * 1e3, view.hidden * 1e3);
+  if (compared) {
+    what += fmt::format(" ({:.3f} ms for the baseline, give or take {:.3f} ms)", view.usual * 1e3,
+                        view.allowed * 1e3);
+  }
+  if (compared && !view.agrees) {
+    result_.flags.push_back({"device-clock-disagrees", FlagKind::kCheat, what});
+  } else if (compared && large && view.allowed > view.shown) {
+    result_.flags.push_back(
+        {"device-clock-coarse", FlagKind::kWarning, what + "; a quiet machine tells more exactly"});
+  } else if (!view.agrees) {
     // Nothing beside it says whether the machine is busy or the events lie: no number then.
     result_.flags.push_back({"device-clock-unproven", FlagKind::kWarning,
                              what + "; measure beside a baseline on a quiet machine"});
@@ -525,7 +553,13 @@ Result<void> Timing::RunDirection(CallKind kind) {
     return {};
   }
   Series series;
-  for (size_t i = 0; i < rounds_.size(); ++i) {
+  const size_t usual_rounds = static_cast<size_t>(options_.trials + kWarmUps);
+  // With a format of its own the way back needs the payloads of the way there.
+  const size_t most =
+      kind == CallKind::kBackward && options_.free_format ? rounds_made_ : rounds_.size();
+  size_t i = 0;
+  for (; i < most; ++i) {
+    if (i >= usual_rounds && (device_ == nullptr || ViewClock(series).agrees)) break;
     const bool counts = i >= static_cast<size_t>(kWarmUps);
     Round& round = rounds_[i];
     SZARENA_TRY_VOID(Fill(kind, round));
@@ -540,6 +574,7 @@ Result<void> Timing::RunDirection(CallKind kind) {
     if (counts && device_ == nullptr)
       copy_seconds_.push_back(TimeCopy(calls_, copy_to_, candidate_.threads));
   }
+  rounds_made_ = i;
   result_.peak_memory_bytes = std::max(result_.peak_memory_bytes, ours.PeakMemoryBytes());
   SZARENA_TRY(const double idle, ours.IdleSeconds(kIdleTime));
   if (idle > kIdleSecondsAllowed) {
