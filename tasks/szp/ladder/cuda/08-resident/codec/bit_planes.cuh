@@ -7,8 +7,11 @@
 
 namespace szarena::codec::cuda {
 
+// One instruction; from C++ the compiler makes two, with the mask and its complement as constants.
 __device__ __forceinline__ uint32_t Select(uint32_t mask, uint32_t where_set, uint32_t where_clear) {
-  return (where_set & mask) | (where_clear & ~mask);
+  uint32_t merged;
+  asm("lop3.b32 %0, %1, %2, %3, 0xca;" : "=r"(merged) : "r"(mask), "r"(where_set), "r"(where_clear));
+  return merged;
 }
 
 // In each of the four byte lanes: bit c of w[r] goes to bit r of w[c].
@@ -54,9 +57,10 @@ __device__ __forceinline__ void PlanesOf(const uint32_t (&values)[32], unsigned 
   TransposeBytes(planes);
 }
 
-// The 32 values of 8 * kBytes planes.
-template <int kBytes>
+// The 32 values of 8 * kBytes planes. kOnTop: what their highest byte is, where it is in none of the planes.
+template <int kBytes, uint32_t kOnTop>
 __device__ __forceinline__ void ValuesOf(uint32_t (&planes)[kBytes][8], uint32_t (&values)[32]) {
+  static_assert((kOnTop & 0xffffffu) == 0 && (kOnTop == 0 || kBytes < 4));
 #pragma unroll
   for (int b = 0; b < kBytes; ++b) TransposeBytes(planes[b]);
 #pragma unroll
@@ -65,9 +69,12 @@ __device__ __forceinline__ void ValuesOf(uint32_t (&planes)[kBytes][8], uint32_t
     for (int g = 0; g < 4; ++g) {
       uint32_t value;
       if constexpr (kBytes == 1) {
-        value = (planes[0][7 - j] >> (8 * g)) & 0xffu;
+        value = __byte_perm(planes[0][7 - j], kOnTop, 0x7440 | g);
       } else if constexpr (kBytes == 2) {
-        value = __byte_perm(planes[0][7 - j], planes[1][7 - j], g | (4 + g) << 4) & 0xffffu;
+        // Two values at a time.
+        const int even = g & ~1;
+        const uint32_t two = __byte_perm(planes[0][7 - j], planes[1][7 - j], even | (4 + even) << 4 | (even + 1) << 8 | (5 + even) << 12);
+        value = __byte_perm(two, kOnTop, g == even ? 0x7410 : 0x7432);
       } else {
         const uint32_t low = __byte_perm(planes[0][7 - j], planes[1][7 - j], g | (4 + g) << 4);
         const uint32_t high = __byte_perm(planes[2][7 - j], planes[3][7 - j], g | (4 + g) << 4);

@@ -27,6 +27,7 @@ struct DecompressArgs {
   ScanState scan;
   uint64_t place_tiles;
   uint64_t regions;             // of 32 blocks
+  unsigned int* corrupt;        // not 0 once the stream is seen to be
   unsigned long long* places;   // of every region's payload in the stream, and of the end
 };
 
@@ -42,27 +43,26 @@ __device__ __forceinline__ uint32_t PayloadBytes(uint32_t rate_byte, bool& corru
   return 0;
 }
 
-// A 32-bit word at any place in shared memory; `base` is 4-byte aligned. Reads no word that the bytes are not in.
-template <bool kAnyPlace>
-__device__ __forceinline__ uint32_t WordAt(const unsigned char* base, uint32_t offset) {
-  const uint32_t* words = reinterpret_cast<const uint32_t*>(base) + offset / 4;
-  if constexpr (!kAnyPlace) return words[0];
-  const uint32_t shift = 8 * (offset & 3u);
-  return shift == 0 ? words[0] : __funnelshift_r(words[0], words[1], shift);
-}
-
-template <int kBytes, bool kAnyPlace>
-__device__ __forceinline__ void ReadMagnitudes(const unsigned char* base, uint32_t offset, uint32_t rate, uint32_t (&magnitudes)[32]) {
+// Planes from words that begin at a byte of the first one; the word behind the last plane may be read.
+template <int kBytes, bool kAnyPlace, uint32_t kOnTop>
+__device__ __forceinline__ void ReadMagnitudes(const uint32_t* words, uint32_t shift, uint32_t rate, uint32_t (&magnitudes)[32]) {
   uint32_t planes[kBytes][8];
+  uint32_t word = words[0];
 #pragma unroll
-  for (int b = 0; b < kBytes; ++b) {
-#pragma unroll
-    for (int k = 0; k < 8; ++k) {
-      const uint32_t plane = 8 * b + k;
-      planes[b][k] = plane < rate ? WordAt<kAnyPlace>(base, offset + 4 * plane) : 0;
+  for (uint32_t plane = 0; plane < 8 * kBytes; ++plane) {
+    uint32_t bits = 0;
+    if (plane < rate) {
+      if constexpr (kAnyPlace) {
+        const uint32_t next = words[plane + 1];
+        bits = __funnelshift_r(word, next, shift);
+        word = next;
+      } else {
+        bits = words[plane];
+      }
     }
+    planes[plane / 8][plane % 8] = bits;
   }
-  ValuesOf<kBytes>(planes, magnitudes);
+  ValuesOf<kBytes, kOnTop>(planes, magnitudes);
 }
 
 // Copies raw blocks from their place in the payload to their rows, last row first: a row never reaches an earlier payload.
@@ -84,6 +84,54 @@ __device__ __forceinline__ void MoveRawBlocks(unsigned char* region, uint32_t ra
   }
 }
 
+// Writes a row from its magnitudes.
+template <class T, szp::Mode mode>
+__device__ __forceinline__ void WriteRow(unsigned char* row, const uint32_t (&magnitudes)[32], uint32_t signs, T ebq) {
+  uint32_t q = 0;
+#pragma unroll
+  for (uint32_t piece = 0; piece < Tile<T>::kPieces; ++piece) {
+    constexpr uint32_t kEach = 16 / sizeof(T);
+    T y[kEach];
+#pragma unroll
+    for (uint32_t e = 0; e < kEach; ++e) {
+      const uint32_t i = piece * kEach + e;
+      const uint32_t negative = static_cast<uint32_t>(static_cast<int32_t>(signs << i) >> 31);
+      const uint32_t d = (magnitudes[i] ^ negative) - negative;
+      q = mode == szp::Mode::kFixed ? d : q + d;
+      y[e] = Mul(Mul(FromInt<T>(static_cast<int32_t>(q)), ebq), T(2));
+    }
+    uint4 bits;
+    if constexpr (sizeof(T) == 4) {
+      bits = make_uint4(__float_as_uint(y[0]), __float_as_uint(y[1]), __float_as_uint(y[2]), __float_as_uint(y[3]));
+    } else {
+      bits = make_uint4(static_cast<uint32_t>(__double2loint(y[0])), static_cast<uint32_t>(__double2hiint(y[0])),
+                        static_cast<uint32_t>(__double2loint(y[1])), static_cast<uint32_t>(__double2hiint(y[1])));
+    }
+    *reinterpret_cast<uint4*>(row + piece * 16) = bits;
+  }
+}
+
+// The same from magnitudes below 2^22 with kOffset on top, whose sums stay below 2^23: floating-point units add them exactly.
+template <szp::Mode mode>
+__device__ __forceinline__ void WriteRowOfFloats(unsigned char* row, const uint32_t (&magnitudes)[32], uint32_t signs, float ebq) {
+  float q = 0;
+#pragma unroll
+  for (uint32_t piece = 0; piece < 8; ++piece) {
+    float y[4];
+#pragma unroll
+    for (uint32_t e = 0; e < 4; ++e) {
+      const uint32_t i = piece * 4 + e;
+      const float magnitude = Sub(__uint_as_float(magnitudes[i]), __uint_as_float(kOffset));
+      const float d = __uint_as_float(((signs << i) & 0x80000000u) ^ __float_as_uint(magnitude));
+      q = Add(mode == szp::Mode::kFixed ? 0.0f : q, d);  // a zero with a sign, which streams of others may hold, loses it
+      const float half = Mul(q, ebq);
+      y[e] = Add(half, half);
+    }
+    *reinterpret_cast<uint4*>(row + piece * 16) =
+        make_uint4(__float_as_uint(y[0]), __float_as_uint(y[1]), __float_as_uint(y[2]), __float_as_uint(y[3]));
+  }
+}
+
 template <class T, szp::Mode mode, bool kAnyPlace>
 __device__ __forceinline__ void DecodeRegion(unsigned char* region, uint32_t start, uint32_t offset, uint32_t rate_byte, Bound bound) {
   using S = Tile<T>;
@@ -93,61 +141,64 @@ __device__ __forceinline__ void DecodeRegion(unsigned char* region, uint32_t sta
   const uint32_t raw_lanes = __ballot_sync(0xffffffffu, raw);
   const bool coded = rate_byte != 0 && !raw;
   const uint32_t rate = coded ? rate_byte & 0x1fu : 0;
+  const uint32_t* all_words = reinterpret_cast<const uint32_t*>(region);
   uint32_t at = start + offset;
+  const bool apart = mode == szp::Mode::kOutlier && coded && (rate_byte & 0x80u) != 0;
   uint32_t first = 0;
-  uint32_t first_bytes = 0;
-  if (mode == szp::Mode::kOutlier && coded && (rate_byte & 0x80u) != 0) {
-    first_bytes = ((rate_byte >> 5) & 3u) + 1;
-    for (uint32_t b = 0; b < first_bytes; ++b) first |= static_cast<uint32_t>(region[at + b]) << (8 * b);
-    at += first_bytes;
+  if (apart) {
+    const uint32_t missing = 3 - ((rate_byte >> 5) & 3u);  // bytes of a word
+    first = __funnelshift_r(all_words[at / 4], all_words[at / 4 + 1], 8 * (at & 3u)) & (0xffffffffu >> (8 * missing));
+    at += 4 - missing;
   }
-  const uint32_t signs = coded ? __byte_perm(WordAt<kAnyPlace>(region, at), 0, 0x0123) : 0;
-  at += 4;
-  uint32_t magnitudes[32];
+  const uint32_t* words = all_words + at / 4;
+  const uint32_t shift = kAnyPlace ? 8 * (at & 3u) : 0;
+  const uint32_t signs = coded ? __byte_perm(__funnelshift_r(words[0], words[1], shift), 0, 0x0123) : 0;
+  ++words;
   const uint32_t region_rate = WarpMax(rate);
-  if (region_rate <= 8) {
-    ReadMagnitudes<1, kAnyPlace>(region, at, rate, magnitudes);
-  } else if (region_rate <= 16) {
-    ReadMagnitudes<2, kAnyPlace>(region, at, rate, magnitudes);
-  } else {
-    ReadMagnitudes<4, kAnyPlace>(region, at, rate, magnitudes);
+  unsigned char* row = region + lane * S::kRowStride;
+  uint32_t magnitudes[32];
+  bool small = false;
+  if constexpr (sizeof(T) == 4) {
+    small = region_rate <= 16;
+    if (mode == szp::Mode::kOutlier) small = small && __all_sync(kAllLanes, first < 1u << 22);
   }
-  if (mode == szp::Mode::kOutlier && first_bytes > 0) magnitudes[0] = first;
+  if (small) {
+    if (region_rate <= 8) {
+      ReadMagnitudes<1, kAnyPlace, kOffset>(words, shift, rate, magnitudes);
+    } else {
+      ReadMagnitudes<2, kAnyPlace, kOffset>(words, shift, rate, magnitudes);
+    }
+    if (apart) magnitudes[0] = first | kOffset;
+  } else {
+    if (sizeof(T) == 8 && region_rate <= 8) {
+      ReadMagnitudes<1, kAnyPlace, 0>(words, shift, rate, magnitudes);
+    } else if (sizeof(T) == 8 && region_rate <= 16) {
+      ReadMagnitudes<2, kAnyPlace, 0>(words, shift, rate, magnitudes);
+    } else {
+      ReadMagnitudes<4, kAnyPlace, 0>(words, shift, rate, magnitudes);
+    }
+    if (apart) magnitudes[0] = first;
+  }
   __syncwarp();  // the payload is in registers, except raw blocks
   MoveRawBlocks<T>(region, raw_lanes, start + offset);
   if (!raw) {
-    unsigned char* row = region + lane * S::kRowStride;
-    uint32_t q = 0;
-#pragma unroll
-    for (uint32_t piece = 0; piece < S::kPieces; ++piece) {
-      constexpr uint32_t kEach = 16 / sizeof(T);
-      T y[kEach];
-#pragma unroll
-      for (uint32_t e = 0; e < kEach; ++e) {
-        const uint32_t i = piece * kEach + e;
-        const uint32_t negative = static_cast<uint32_t>(static_cast<int32_t>(signs << i) >> 31);
-        const uint32_t d = (magnitudes[i] ^ negative) - negative;
-        q = mode == szp::Mode::kFixed ? d : q + d;
-        const T half = Mul(FromInt<T>(static_cast<int32_t>(q)), ebq);
-        y[e] = Mul(half, T(2));
-      }
-      uint4 bits;
-      if constexpr (sizeof(T) == 4) {
-        bits = make_uint4(__float_as_uint(y[0]), __float_as_uint(y[1]), __float_as_uint(y[2]), __float_as_uint(y[3]));
+    if constexpr (sizeof(T) == 4) {
+      if (small) {
+        WriteRowOfFloats<mode>(row, magnitudes, signs, ebq);
       } else {
-        bits = make_uint4(static_cast<uint32_t>(__double2loint(y[0])), static_cast<uint32_t>(__double2hiint(y[0])),
-                          static_cast<uint32_t>(__double2loint(y[1])), static_cast<uint32_t>(__double2hiint(y[1])));
+        WriteRow<T, mode>(row, magnitudes, signs, ebq);
       }
-      *reinterpret_cast<uint4*>(row + piece * 16) = bits;
+    } else {
+      WriteRow<T, mode>(row, magnitudes, signs, ebq);
     }
   }
   __syncwarp();
 }
 
-// First kernel: from the rate bytes to the place of every region's payload.
-constexpr uint32_t kPlaceThreads = 256;
-constexpr uint32_t kBlocksPerThread = 16;  // half a region
-constexpr uint32_t kBlocksPerPlaceTile = kPlaceThreads * kBlocksPerThread;
+// First kernel: from the rate bytes to the place of every region's payload. Few and large tiles: their look-back is a chain
+// of round trips to memory.
+constexpr uint32_t kPlaceThreads = 1024;
+constexpr uint32_t kBlocksPerPlaceTile = kPlaceThreads * kBlocksPerRegion;  // a region a thread
 
 template <class T, szp::Mode mode>
 __global__ void __launch_bounds__(kPlaceThreads) PlaceKernel(const DecompressArgs args) {
@@ -158,18 +209,20 @@ __global__ void __launch_bounds__(kPlaceThreads) PlaceKernel(const DecompressArg
   __syncthreads();
   const uint32_t tile = tile_shared;
   const uint32_t warp = threadIdx.x / 32;
-  const uint64_t first_block = static_cast<uint64_t>(tile) * kBlocksPerPlaceTile + threadIdx.x * kBlocksPerThread;
+  const uint64_t region = static_cast<uint64_t>(tile) * kPlaceThreads + threadIdx.x;
+  const uint64_t first_block = region * kBlocksPerRegion;
   bool corrupt = false;
   uint32_t sum = 0;
-  static_assert(kBlocksPerThread == 16);
-  if (reinterpret_cast<uintptr_t>(args.payload) % 16 == 0 && first_block + kBlocksPerThread <= args.blocks) {
-    const uint4 rates = __ldg(reinterpret_cast<const uint4*>(args.payload + first_block));
-    for (const uint32_t four : {rates.x, rates.y, rates.z, rates.w}) {
+  if (reinterpret_cast<uintptr_t>(args.payload) % 16 == 0 && first_block + kBlocksPerRegion <= args.blocks) {
+    const uint4* rates = reinterpret_cast<const uint4*>(args.payload + first_block);
+    const uint4 lower = __ldg(rates);
+    const uint4 upper = __ldg(rates + 1);
+    for (const uint32_t four : {lower.x, lower.y, lower.z, lower.w, upper.x, upper.y, upper.z, upper.w}) {
 #pragma unroll
       for (uint32_t b = 0; b < 4; ++b) sum += PayloadBytes<T, mode>(four >> (8 * b) & 0xffu, corrupt);
     }
   } else {
-    for (uint32_t i = 0; i < kBlocksPerThread; ++i) {
+    for (uint32_t i = 0; i < kBlocksPerRegion; ++i) {
       const uint64_t block = first_block + i;
       if (block < args.rate_bytes) {
         const uint32_t rate = args.payload[block];
@@ -183,11 +236,11 @@ __global__ void __launch_bounds__(kPlaceThreads) PlaceKernel(const DecompressArg
   if (threadIdx.x % 32 == 0) warp_sum[warp] = total;
   __syncthreads();
   if (warp == 0) {
+    static_assert(kPlaceThreads / 32 == 32);
     uint32_t tile_total = 0;
-    const uint32_t mine = threadIdx.x < kPlaceThreads / 32 ? warp_sum[threadIdx.x] : 0;
-    const uint32_t warp_before = WarpExclusiveSum(mine, tile_total);
+    const uint32_t warp_before = WarpExclusiveSum(warp_sum[threadIdx.x], tile_total);
     __syncwarp();
-    if (threadIdx.x < kPlaceThreads / 32) warp_sum[threadIdx.x] = warp_before;
+    warp_sum[threadIdx.x] = warp_before;
     PublishSum(args.scan, tile, tile_total);
     const unsigned long long base = args.rate_bytes + ScanTile(args.scan, tile, tile_total, [] {});
     if (threadIdx.x == 0) {
@@ -199,9 +252,8 @@ __global__ void __launch_bounds__(kPlaceThreads) PlaceKernel(const DecompressArg
     }
   }
   __syncthreads();
-  const uint64_t region = first_block / kBlocksPerRegion;
-  if (threadIdx.x % 2 == 0 && region < args.regions) args.places[region] = base_shared + warp_sum[warp] + before;
-  if (corrupt) args.result->status = DeviceStatus::kCorrupt;
+  if (region < args.regions) args.places[region] = base_shared + warp_sum[warp] + before;
+  if (corrupt) *args.corrupt = 1;
 }
 
 // Second kernel: a warp takes region after region; the next one's payload is on its way while one is decoded.
@@ -216,29 +268,47 @@ __global__ void __launch_bounds__(32 * kDecodeWarps, 6) DecodeKernel(const Decom
   unsigned char* area = buffers + threadIdx.x / 32 * S::kRegionBytes;
   unsigned char* other_area = area + warps * S::kRegionBytes;
   const uint64_t stride = static_cast<uint64_t>(gridDim.x) * warps;
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    DeviceResult result;
+    if (*args.corrupt != 0) result.status = DeviceStatus::kCorrupt;
+    *args.result = result;
+  }
   struct Sent {
     uint32_t start;
     uint32_t rate_byte;
   };
-  const auto send_for = [&](uint64_t region, unsigned char* to) {
+  struct Place {
+    unsigned long long begin;
+    unsigned long long end;
+  };
+  const auto place_of = [&](uint64_t region) {
+    Place place{};
+    if (region < args.regions) {
+      place.begin = args.places[region];
+      place.end = args.places[region + 1];
+    }
+    return place;
+  };
+  const auto send_for = [&](uint64_t region, Place place, unsigned char* to) {
     Sent sent{};
     if (region < args.regions) {
-      const unsigned long long begin = args.places[region];
-      const unsigned long long end = args.places[region + 1];
+      const auto [begin, end] = place;
       const uint64_t block = region * kBlocksPerRegion + lane;
       // A region that does not lie in the stream is decoded as zeros: nothing outside of it is read.
       const bool inside = end <= args.size;
       sent.rate_byte = inside && block < args.blocks ? args.payload[block] : 0;
       sent.start = LoadOffset(args.payload + begin);
-      if (inside) LoadBytes(to, args.payload + begin, static_cast<uint32_t>(end - begin));
+      if (inside) LoadPieces(to, args.payload + begin, static_cast<uint32_t>(end - begin), args.payload);
     }
     CommitCopies();
     return sent;
   };
   uint64_t region = static_cast<uint64_t>(blockIdx.x) * warps + threadIdx.x / 32;
-  Sent sent = send_for(region, area);
+  Sent sent = send_for(region, place_of(region), area);
+  Place next_place = place_of(region + stride);
   for (; region < args.regions; region += stride) {
-    const Sent next = send_for(region + stride, other_area);
+    const Sent next = send_for(region + stride, next_place, other_area);
+    next_place = place_of(region + 2 * stride);
     WaitCopies<1>();
     bool corrupt = false;
     uint32_t total = 0;
@@ -304,8 +374,9 @@ LaunchStatus SzpDecompress(const void* payload, uint64_t payload_size, uint64_t 
   args.blocks = szp::BlockCount(count);
   args.rate_bytes = *rate_bytes;
   if (payload_size < args.rate_bytes || (count == 0 && payload_size != 0)) return LaunchStatus::kBadArgument;
-  if (cudaMemsetAsync(result, 0, sizeof *result, stream) != cudaSuccess) return LaunchStatus::kLaunchFailed;
-  if (count == 0) return LaunchStatus::kOk;
+  if (count == 0) {
+    return cudaMemsetAsync(result, 0, sizeof *result, stream) == cudaSuccess ? LaunchStatus::kOk : LaunchStatus::kLaunchFailed;
+  }
   args.payload = static_cast<const unsigned char*>(payload);
   args.size = payload_size;
   args.count = count;
@@ -316,6 +387,7 @@ LaunchStatus SzpDecompress(const void* payload, uint64_t payload_size, uint64_t 
   args.place_tiles = CeilDiv(args.rate_bytes, kBlocksPerPlaceTile);
   const Workspace parts(workspace, args.place_tiles);
   args.scan = parts.scan;
+  args.corrupt = reinterpret_cast<unsigned int*>(parts.totals);
   args.places = reinterpret_cast<unsigned long long*>(static_cast<unsigned char*>(workspace) + parts.zeroed_bytes);
   if (cudaMemsetAsync(workspace, 0, parts.zeroed_bytes, stream) != cudaSuccess) return LaunchStatus::kLaunchFailed;
   return dtype == DType::kF32 ? LaunchMode<float>(args, params.mode, stream) : LaunchMode<double>(args, params.mode, stream);

@@ -15,6 +15,9 @@ constexpr uint32_t kBlockValues = 32;
 constexpr uint32_t kBlocksPerRegion = 32;
 constexpr uint32_t kRawByte = 0x3f;
 
+// An integer below 2^23 with this on top is, as a float, 2^23 more than the integer.
+constexpr uint32_t kOffset = 0x4b000000u;
+
 template <class T>
 struct Tile {
   static constexpr uint32_t kRowBytes = kBlockValues * sizeof(T);
