@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "base/atomic_file.h"
@@ -108,6 +109,10 @@ std::string SpeedText(const Speed& speed) {
 
 Result<ExitCode> Run(const Args& args) {
   SZARENA_TRY_VOID(LimitInstructions(args.instructions));
+  std::optional<AtomicFile> file;  // opened before anything is measured: nothing is lost at the end
+  if (!args.json_path.empty()) {
+    SZARENA_TRY(file, AtomicFile::Create(args.json_path));
+  }
   std::vector<std::unique_ptr<Contender>> contenders;
   contenders.push_back(MakeSzx("random-access"));
   contenders.push_back(MakeSzp("plain"));
@@ -183,7 +188,7 @@ Result<ExitCode> Run(const Args& args) {
   }
   progress.Wipe();
   fmt::print("{}", table.Text());
-  if (!args.json_path.empty()) {
+  if (file) {
     const auto json = Json::Of(
         {{"benchmark", "codec"},
          {"basis", "measured"},
@@ -195,7 +200,8 @@ Result<ExitCode> Run(const Args& args) {
          {"rounds", args.race.rounds},
          {"rows", std::move(rows)},
          {"left_out", std::move(left_out)}});
-    SZARENA_TRY_VOID(WriteFileAtomically(args.json_path, json.Dump(1) + "\n"));
+    SZARENA_TRY_VOID(file->Append(json.Dump(1) + "\n"));
+    SZARENA_TRY_VOID(file->Commit());
   }
   return ExitCode::kDone;
 }

@@ -77,19 +77,25 @@ using BackwardFn = int(const szarena_problem*, const void*, uint64_t, void*, voi
 
 constexpr std::byte kGuard{0xA5};
 constexpr size_t kGuardBytes = 256;
+constexpr size_t kWorkspaceAlignment = 256;  // of the CUDA contract, more than the CPU's
 
 // Memory with guard zones, filled with poison.
 struct Guarded {
-  explicit Guarded(size_t length) : bytes(length + 2 * kGuardBytes, kGuard), size(length) {}
-  std::byte* data() { return bytes.data() + kGuardBytes; }
+  explicit Guarded(size_t length, size_t alignment = 1)
+      : bytes(length + 2 * kGuardBytes + alignment, kGuard), size(length) {
+    const auto first = reinterpret_cast<uintptr_t>(bytes.data() + kGuardBytes);
+    at = kGuardBytes + (alignment - first % alignment) % alignment;
+  }
+  std::byte* data() { return bytes.data() + at; }
   void ExpectIntact(const std::string& what) const {
     for (size_t i = 0; i < kGuardBytes; ++i) {
-      ASSERT_EQ(bytes[i], kGuard) << what << ": wrote before the buffer";
-      ASSERT_EQ(bytes[bytes.size() - 1 - i], kGuard) << what << ": wrote after the buffer";
+      ASSERT_EQ(bytes[at - 1 - i], kGuard) << what << ": wrote before the buffer";
+      ASSERT_EQ(bytes[at + size + i], kGuard) << what << ": wrote after the buffer";
     }
   }
   Bytes bytes;
   size_t size;
+  size_t at = 0;
 };
 
 struct Candidate {
@@ -114,7 +120,7 @@ struct Candidate {
   // The payload, or nothing where the call failed (and the test with it).
   Bytes Forward(const szarena_problem& problem, const Bytes& input, size_t capacity,
                 const std::string& what) const {
-    Guarded output(capacity), scratch(workspace(&problem));
+    Guarded output(capacity), scratch(workspace(&problem), kWorkspaceAlignment);
     szarena_payload payload{~0ull, ~0ull};
     int status = forward(&problem, input.data(), output.data(), capacity, scratch.data(),
                          scratch.size, &payload);
@@ -135,7 +141,7 @@ struct Candidate {
     Bytes odd(payload.size() + 1);
     std::ranges::copy(payload, odd.begin() + 1);
     odd.shrink_to_fit();
-    Guarded output(output_bytes), scratch(workspace(&problem));
+    Guarded output(output_bytes), scratch(workspace(&problem), kWorkspaceAlignment);
     int status = backward(&problem, odd.data() + 1, payload.size(), output.data(), scratch.data(),
                           scratch.size);
     output.ExpectIntact(what);

@@ -5,8 +5,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
+#include <optional>
 
+#include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "bench/gpu/proof.h"
 #include "bench/gpu/speed.h"
@@ -68,6 +69,12 @@ int Run(int argc, char** argv) {
     fmt::print(stderr, "bench_gpu: no CUDA device: not run\n");
     return static_cast<int>(ExitCode::kEnvironment);
   }
+  std::optional<AtomicFile> file;  // opened before anything is measured: nothing is lost at the end
+  if (!json_path.empty()) {
+    auto created = AtomicFile::Create(json_path);
+    if (!created) return Report(created.error());
+    file = *std::move(created);
+  }
   speed.bytes = mib << 20;
   speed.dtype = doubles ? SZARENA_F64 : SZARENA_F32;
   speed.fields = fields;
@@ -101,11 +108,10 @@ int Run(int argc, char** argv) {
                              add(huge, "huge", ProveHuge)}) {
     if (!status) return Report(status.error());
   }
-  if (!json_path.empty()) {
-    std::ofstream file(json_path);
-    file << result.Dump(2) << '\n';
-    if (!file.flush())
-      return Report({ErrorCode::kIo, fmt::format("writing '{}' failed", json_path), {}});
+  if (file) {
+    auto written = file->Append(result.Dump(2) + "\n");
+    if (written) written = file->Commit();
+    if (!written) return Report(written.error());
   }
   return static_cast<int>(ExitCode::kDone);
 }

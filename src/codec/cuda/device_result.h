@@ -11,6 +11,8 @@ enum class DeviceStatus : uint32_t {
   // The payload is not one stream of that many elements; every element of the output is written,
   // its content unspecified.
   kCorrupt = 1,
+  // A sequential SZx stream of more blocks than are walked through (szx_cuda.h); likewise.
+  kTooManyBlocks = 2,
 };
 
 // What a call leaves in device memory, complete once the stream has come this far.
@@ -27,7 +29,8 @@ enum class LaunchStatus : int32_t {
   kBadArgument = -1,
   kWorkspaceTooSmall = -2,
   kCapacityTooSmall = -3,
-  kLaunchFailed = -4,
+  kLaunchFailed = -4,  // the runtime keeps why, as its last error
+  kMisaligned = -5,    // `values`, `result`, `bound_out` or `workspace` is not aligned as asked for
 };
 
 }  // namespace szarena::codec::cuda

@@ -32,6 +32,7 @@ Result<void> Checked(cudaError_t error, const char* what) {
 
 Result<void> Checked(LaunchStatus status, const char* what) {
   if (status == LaunchStatus::kOk) return {};
+  cudaGetLastError();
   return Fail(ErrorCode::kInternal, fmt::format("CUDA: {}: {}", what, static_cast<int>(status)));
 }
 
@@ -260,7 +261,8 @@ Result<void> HostCodec::SzpDecompress(std::span<const std::byte> payload, const 
   const std::uint64_t chunks = CeilDiv(values.count, chunk);
   const std::uint64_t chunk_most = std::min(chunk, values.count);
   const szp::Params chunk_params{.eb = params.eb, .mode = params.mode, .padding_blocks = 1};
-  SZARENA_TRY(const auto chunk_room, szp::MaxPayloadSize(chunk_most, values.dtype, chunk_params));
+  const std::uint64_t chunk_room =
+      szp::BlockCount(chunk_most) * (1 + szp::MaxBlockBytes(values.dtype, params.mode));
   const std::uint64_t workspace_bytes = SzpWorkspaceBytes(chunk_most, values.dtype, chunk_params);
   SZARENA_TRY_VOID(impl_->Reserve(chunks, chunk_most * width, chunk_room, workspace_bytes));
   const szp::SizeTable sizes = szp::MakeSizeTable(values.dtype, params.mode);
@@ -282,7 +284,7 @@ Result<void> HostCodec::SzpDecompress(std::span<const std::byte> payload, const 
       valid &= size != szp::kInvalidSize;
       bytes += size;
     }
-    if (!valid || bytes > payload.size() - at || bytes > chunk_room - table) {
+    if (!valid || bytes > payload.size() - at) {
       return tl::unexpected(Corrupt(
           fmt::format("SZp payload of {} bytes disagrees with its rate bytes", payload.size())));
     }
@@ -410,6 +412,12 @@ Result<void> HostCodec::SzxDecompress(std::span<const std::byte> payload, Mutabl
   const std::uint64_t width = SizeOf(values.dtype);
   const std::uint64_t block_values = parts.header.block_values;
   const bool sequential = parts.header.mode == Mode::kSequential;
+  if (sequential && CeilDiv(values.count, block_values) > kMostSequentialBlocks) {
+    return Fail(ErrorCode::kCapacity,
+                fmt::format("a sequential SZx stream of {} blocks is not read on the device, {} "
+                            "at most are: use the processor",
+                            CeilDiv(values.count, block_values), kMostSequentialBlocks));
+  }
   const std::uint64_t header = szx::HeaderBytes(parts.header.mode);
   const std::uint64_t step = 8 * block_values;
   const std::uint64_t chunk =

@@ -59,7 +59,9 @@ class HostCodec {
   // As szx::CompressInPlace, random access only: the payload lies where the answer says; `buffer`
   // needs szx::RoomySize bytes.
   Result<szx::Placed> SzxCompress(ConstArray values, double eb, std::span<std::byte> buffer);
-  // As szx::Decompress: either mode, any block size; a sequential payload travels in one piece.
+  // As szx::Decompress: either mode, any block size; a sequential payload travels in one piece,
+  // and one of more than kMostSequentialBlocks blocks (szx_cuda.h) is kCapacity: the processor
+  // reads it.
   Result<void> SzxDecompress(std::span<const std::byte> payload, MutableArray values);
 
  private:

@@ -7,9 +7,12 @@
 
 #include <random>
 
+#include "codec/cuda/szx_cuda.h"
 #include "codec/cuda/testing/device_memory.h"
 #include "codec/cuda/testing/sample_arrays.h"
 #include "codec/cuda/testing/szx_streams.h"
+#include "codec/szp/format.h"
+#include "codec/szx/format.h"
 
 namespace szarena::codec::cuda {
 namespace {
@@ -97,6 +100,50 @@ TYPED_TEST(HostCodecTest, OtherSzxStreamsAreRead) {
                 0);
     }
   }
+}
+
+// Blocks that the format allows and no encoder of ours writes, in chunks full of them.
+TYPED_TEST(HostCodecTest, TheLargestSzpBlocksAreRead) {
+  auto codec = HostCodec::Create(kSmallChunk);
+  ASSERT_TRUE(codec) << codec.error().ToString();
+  constexpr std::size_t kBlocks = 1000;
+  const szp::Params params{.eb = 1e-3, .mode = szp::Mode::kOutlier, .padding_blocks = 1};
+  std::vector<std::byte> payload(kBlocks, std::byte{0xff});
+  payload.resize(kBlocks + kBlocks * szp::MakeSizeTable(kDTypeOf<TypeParam>, params.mode)[0xff]);
+  std::vector<TypeParam> restored(32 * kBlocks, 1), reference(32 * kBlocks, 2);
+  ASSERT_TRUE(szp::Decompress(payload, params, ArrayOf(std::span<TypeParam>(reference)), 1));
+  const auto status =
+      codec->SzpDecompress(payload, params, ArrayOf(std::span<TypeParam>(restored)));
+  ASSERT_TRUE(status) << status.error().ToString();
+  EXPECT_EQ(restored, reference);
+}
+
+TYPED_TEST(HostCodecTest, AnOlderErrorOfTheCallerIsNotTheirs) {
+  auto codec = HostCodec::Create(kSmallChunk);
+  ASSERT_TRUE(codec) << codec.error().ToString();
+  const auto values = Make<TypeParam>(Kind::kSmooth, 60000, 3);
+  const ConstArray array = ArrayOf(std::span<const TypeParam>(values));
+  std::vector<std::byte> buffer(szx::RoomySize(array.count, array.dtype, {}).value());
+  ASSERT_NE(cudaSetDevice(1 << 20), cudaSuccess);
+  EXPECT_TRUE(codec->SzpCompress(array, {.eb = 1e-3}, buffer));
+  EXPECT_TRUE(codec->SzxCompress(array, 1e-3, buffer));
+  EXPECT_NE(cudaGetLastError(), cudaSuccess) << "it is the caller's still";
+}
+
+TYPED_TEST(HostCodecTest, SequentialSzxStreamsOfTooManyBlocksAreForTheProcessor) {
+  auto codec = HostCodec::Create(kSmallChunk);
+  ASSERT_TRUE(codec) << codec.error().ToString();
+  // Constant blocks of one value: tables that the header promises, and nothing else.
+  const std::size_t count = kMostSequentialBlocks + 1;
+  const std::size_t header = szx::HeaderBytes(szx::Mode::kSequential);
+  std::vector<std::byte> stream(header + (count + 7) / 8 + count * sizeof(TypeParam));
+  szx::WriteHeader<TypeParam>(
+      {.mode = szx::Mode::kSequential, .block_values = 1, .constant_blocks = count},
+      reinterpret_cast<std::uint8_t*>(stream.data()));
+  std::vector<TypeParam> values(count);
+  const auto status = codec->SzxDecompress(stream, ArrayOf(std::span<TypeParam>(values)));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kCapacity) << status.error().ToString();
 }
 
 TYPED_TEST(HostCodecTest, DamagedPayloadsAreCorruptAndTheNextCallWorks) {

@@ -42,6 +42,20 @@ inline uint32_t WarpsThatFit(uint32_t bytes_each, uint32_t most, uint32_t reside
   return warps == 0 ? 1 : warps < most ? warps : most;
 }
 
+// Starts a kernel, and says how that went: an error that an earlier call of the caller's has left
+// is none of this one.
+template <class... Params, class... Args>
+LaunchStatus StartKernel(void (*kernel)(Params...), uint64_t blocks, uint32_t threads,
+                         uint32_t shared_bytes, cudaStream_t stream, const Args&... args) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned int>(blocks));
+  config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  return cudaLaunchKernelEx(&config, kernel, args...) == cudaSuccess ? LaunchStatus::kOk
+                                                                     : LaunchStatus::kLaunchFailed;
+}
+
 // `wanted`: thread blocks that have something to do.
 template <class Args>
 LaunchStatus LaunchResident(void (*kernel)(Args), const Args& args, uint64_t wanted,
@@ -57,9 +71,7 @@ LaunchStatus LaunchResident(void (*kernel)(Args), const Args& args, uint64_t wan
     return LaunchStatus::kLaunchFailed;
   }
   const uint64_t room = static_cast<uint64_t>(processors) * static_cast<uint64_t>(resident);
-  kernel<<<static_cast<unsigned int>(wanted < room ? wanted : room), threads, shared_bytes,
-           stream>>>(args);
-  return cudaPeekAtLastError() == cudaSuccess ? LaunchStatus::kOk : LaunchStatus::kLaunchFailed;
+  return StartKernel(kernel, wanted < room ? wanted : room, threads, shared_bytes, stream, args);
 }
 
 }  // namespace szarena::codec::cuda

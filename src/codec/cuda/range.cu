@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "codec/core/bound.h"
+#include "codec/cuda/launch.cuh"
 
 namespace szarena::codec::cuda {
 namespace {
@@ -133,18 +134,16 @@ __global__ void __launch_bounds__(kRangeThreads) RangeKernel(const T* values, ui
   }
 }
 
+__global__ void PutBoundKernel(double eb, double* bound_out) { *bound_out = eb; }
+
 template <class T>
 LaunchStatus Launch(const void* values, uint64_t count, double relative, RangeState* state, Bound* bound, double* bound_out,
                     cudaStream_t stream) {
-  int device = 0;
-  int processors = 0;
-  if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) {
-    return LaunchStatus::kLaunchFailed;
-  }
+  const int processors = DeviceAttribute(cudaDevAttrMultiProcessorCount);
+  if (processors == 0) return LaunchStatus::kLaunchFailed;
   const uint64_t wanted = (count / (16 / sizeof(T)) + kRangeThreads - 1) / kRangeThreads + 1;
   const uint64_t blocks = wanted < static_cast<uint64_t>(processors) * 4 ? wanted : static_cast<uint64_t>(processors) * 4;
-  RangeKernel<T><<<static_cast<unsigned int>(blocks), kRangeThreads, 0, stream>>>(static_cast<const T*>(values), count, relative, state, bound, bound_out);
-  return cudaPeekAtLastError() == cudaSuccess ? LaunchStatus::kOk : LaunchStatus::kLaunchFailed;
+  return StartKernel(RangeKernel<T>, blocks, kRangeThreads, 0, stream, static_cast<const T*>(values), count, relative, state, bound, bound_out);
 }
 
 }  // namespace
@@ -161,6 +160,11 @@ Bound HostBound(double eb, DType dtype) {
     bound.scale = ebq > 0 ? 0.5 / ebq : std::numeric_limits<double>::infinity();
   }
   return bound;
+}
+
+LaunchStatus PutBound(double eb, double* bound_out, CUstream_st* stream) {
+  if (bound_out == nullptr) return LaunchStatus::kOk;
+  return StartKernel(PutBoundKernel, 1, 1, 0, stream, eb, bound_out);
 }
 
 LaunchStatus FindBound(const void* values, uint64_t count, DType dtype, double relative, RangeState* state, Bound* bound,

@@ -7,6 +7,7 @@
 #include "codec/core/bound.h"
 #include "codec/cuda/testing/device_memory.h"
 #include "codec/cuda/testing/sample_arrays.h"
+#include "codec/szp/format.h"
 #include "codec/szp/szp.h"
 
 namespace szarena::codec::cuda {
@@ -153,19 +154,88 @@ TYPED_TEST(SzpCuda, CorruptStreamsAreReportedAndWriteEverything) {
   }
 }
 
+TYPED_TEST(SzpCuda, TheBoundOfNoElementIsWritten) {
+  for (const double relative : {0.0, 1e-3}) {
+    GuardedBuffer result(sizeof(DeviceResult) + sizeof(double));
+    GuardedBuffer workspace(SzpWorkspaceBytes(0, kDTypeOf<TypeParam>, {}));
+    auto* bound = reinterpret_cast<double*>(result.data() + sizeof(DeviceResult));
+    ASSERT_EQ(SzpCompress(nullptr, 0, kDTypeOf<TypeParam>, {.eb = 0.25}, relative, nullptr, 0, reinterpret_cast<DeviceResult*>(result.data()),
+                          bound, workspace.data(), workspace.size(), nullptr), LaunchStatus::kOk);
+    MustSucceed(cudaDeviceSynchronize());
+    double eb = -1;
+    MustSucceed(cudaMemcpy(&eb, bound, sizeof eb, cudaMemcpyDeviceToHost));
+    EXPECT_EQ(eb, relative != 0 ? 0 : 0.25);
+  }
+}
+
+TYPED_TEST(SzpCuda, AnOlderErrorOfTheCallerIsNotTheirs) {
+  ASSERT_NE(cudaSetDevice(1 << 20), cudaSuccess);
+  RoundTrip<TypeParam>(Make<TypeParam>(Kind::kSmooth, 5000, 1), {.eb = 1e-3}, {});
+  EXPECT_NE(cudaGetLastError(), cudaSuccess) << "it is the caller's still";
+}
+
+// Blocks that the format allows and no encoder of ours writes: the largest is longer than a raw one.
+TYPED_TEST(SzpCuda, TheLargestBlocksAreRead) {
+  for (const uint64_t blocks : {1u, 32u, 33u, 1000u}) {
+    const szp::Params params{.eb = 1e-3, .mode = szp::Mode::kOutlier, .padding_blocks = 1};
+    std::vector<std::byte> stream(blocks, std::byte{0xff});
+    std::mt19937 random(blocks);
+    for (uint64_t i = 0; i < blocks * szp::MakeSizeTable(kDTypeOf<TypeParam>, szp::Mode::kOutlier)[0xff]; ++i)
+      stream.push_back(static_cast<std::byte>(random() & 1u));
+    std::vector<TypeParam> reference(32 * blocks);
+    const bool good = szp::Decompress(stream, params, ArrayOf(std::span<TypeParam>(reference)), 1).has_value();
+    GuardedBuffer payload(stream.size()), output(reference.size() * sizeof(TypeParam)), result(sizeof(DeviceResult));
+    GuardedBuffer workspace(SzpWorkspaceBytes(reference.size(), kDTypeOf<TypeParam>, params));
+    payload.Upload(stream.data(), stream.size());
+    ASSERT_EQ(SzpDecompress(payload.data(), stream.size(), reference.size(), kDTypeOf<TypeParam>, params, output.data(),
+                            reinterpret_cast<DeviceResult*>(result.data()), workspace.data(), workspace.size(), nullptr), LaunchStatus::kOk);
+    MustSucceed(cudaDeviceSynchronize());
+    DeviceResult got;
+    MustSucceed(cudaMemcpy(&got, result.data(), sizeof got, cudaMemcpyDeviceToHost));
+    ASSERT_EQ(got.status == DeviceStatus::kOk, good);
+    if (good) ASSERT_EQ(std::memcmp(output.Download(output.size()).data(), reference.data(), output.size()), 0);
+  }
+}
+
+// Looked at before anything of CUDA is called: needs no device.
+TEST(SzpCudaArguments, MisalignedPointersAreRefused) {
+  auto* const memory = reinterpret_cast<unsigned char*>(uint64_t{1} << 20);
+  const szp::Params params{.eb = 1};
+  const auto compress = [&](size_t values, size_t result, size_t bound, size_t workspace) {
+    return SzpCompress(memory + values, 100, DType::kF64, params, 0, memory, 1 << 20, reinterpret_cast<DeviceResult*>(memory + result),
+                       reinterpret_cast<double*>(memory + bound), memory + workspace, 1 << 20, nullptr);
+  };
+  const auto decompress = [&](size_t values, size_t result, size_t workspace) {
+    return SzpDecompress(memory + 1, 2000, 100, DType::kF64, params, memory + values, reinterpret_cast<DeviceResult*>(memory + result),
+                         memory + workspace, 1 << 20, nullptr);
+  };
+  EXPECT_EQ(compress(4, 0, 0, 0), LaunchStatus::kMisaligned);
+  EXPECT_EQ(compress(0, 4, 0, 0), LaunchStatus::kMisaligned);
+  EXPECT_EQ(compress(0, 0, 4, 0), LaunchStatus::kMisaligned);
+  EXPECT_EQ(compress(0, 0, 0, 128), LaunchStatus::kMisaligned);
+  EXPECT_EQ(decompress(4, 0, 0), LaunchStatus::kMisaligned);
+  EXPECT_EQ(decompress(0, 4, 0), LaunchStatus::kMisaligned);
+  EXPECT_EQ(decompress(0, 0, 128), LaunchStatus::kMisaligned);
+}
+
 TEST(SzpCudaGraph, CallsCanBeCaptured) {
   if (!HaveDevice()) GTEST_SKIP() << "no CUDA device";
   const auto values = Make<float>(Kind::kSmooth, 1 << 20, 2);
   const szp::Params params{.eb = 1e-4};
   const uint64_t capacity = szp::MaxPayloadSize(values.size(), DType::kF32, params).value();
-  GuardedBuffer input(values.size() * 4), payload(capacity), result(sizeof(DeviceResult));
+  GuardedBuffer input(values.size() * 4), payload(capacity), result(sizeof(DeviceResult) + sizeof(double));
   GuardedBuffer workspace(SzpWorkspaceBytes(values.size(), DType::kF32, params));
+  auto* const bound = reinterpret_cast<double*>(result.data() + sizeof(DeviceResult));
   input.Upload(values.data(), values.size() * 4);
   cudaStream_t stream;
   MustSucceed(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   MustSucceed(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  ASSERT_EQ(SzpCompress(input.data(), values.size(), DType::kF32, params, 0, payload.data(), capacity,
-                        reinterpret_cast<DeviceResult*>(result.data()), nullptr, workspace.data(), workspace.size(), stream), LaunchStatus::kOk);
+  {
+    szp::Params gone = params;  // before anything is replayed
+    ASSERT_EQ(SzpCompress(input.data(), values.size(), DType::kF32, gone, 0, payload.data(), capacity,
+                          reinterpret_cast<DeviceResult*>(result.data()), bound, workspace.data(), workspace.size(), stream), LaunchStatus::kOk);
+    gone.eb = 77;
+  }
   cudaGraph_t graph;
   cudaGraphExec_t exec;
   MustSucceed(cudaStreamEndCapture(stream, &graph));
@@ -173,9 +243,13 @@ TEST(SzpCudaGraph, CallsCanBeCaptured) {
   std::vector<std::byte> expected(capacity);
   expected.resize(szp::Compress(ArrayOf(std::span<const float>(values)), params, expected, 1).value());
   for (int i = 0; i < 3; ++i) {
+    MustSucceed(cudaMemset(bound, 0xcd, sizeof *bound));
     MustSucceed(cudaGraphLaunch(exec, stream));
     MustSucceed(cudaStreamSynchronize(stream));
     ASSERT_EQ(payload.Download(expected.size()), expected);
+    double eb = -1;
+    MustSucceed(cudaMemcpy(&eb, bound, sizeof eb, cudaMemcpyDeviceToHost));
+    ASSERT_EQ(eb, params.eb);
   }
   cudaGraphExecDestroy(exec);
   cudaGraphDestroy(graph);

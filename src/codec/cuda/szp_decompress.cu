@@ -330,7 +330,8 @@ __global__ void __launch_bounds__(32 * kDecodeWarps, 6) DecodeKernel(const Decom
 
 template <class T, szp::Mode mode>
 LaunchStatus Launch(const DecompressArgs& args, cudaStream_t stream) {
-  PlaceKernel<T, mode><<<static_cast<unsigned int>(args.place_tiles), kPlaceThreads, 0, stream>>>(args);
+  const LaunchStatus placed = StartKernel(PlaceKernel<T, mode>, args.place_tiles, kPlaceThreads, 0, stream, args);
+  if (placed != LaunchStatus::kOk) return placed;
   const bool aligned = reinterpret_cast<uintptr_t>(args.values) % 16 == 0;
   const bool any_place = mode == szp::Mode::kOutlier || (reinterpret_cast<uintptr_t>(args.payload) + args.rate_bytes) % 4 != 0;
   void (*kernel)(DecompressArgs) = nullptr;
@@ -367,11 +368,13 @@ uint64_t SzpDecompressWorkspaceBytes(uint64_t count, const szp::Params& params) 
 LaunchStatus SzpDecompress(const void* payload, uint64_t payload_size, uint64_t count, DType dtype, const szp::Params& params,
                            void* values, DeviceResult* result, void* workspace, uint64_t workspace_bytes, CUstream_st* stream) {
   const auto rate_bytes = szp::RateTableBytes(count, params);
-  if (!(params.eb >= 0) || !rate_bytes || result == nullptr || (count > 0 && (values == nullptr || payload == nullptr))) {
+  if (!(params.eb >= 0) || !rate_bytes || result == nullptr || (count > 0 && (values == nullptr || payload == nullptr || workspace == nullptr))) {
     return LaunchStatus::kBadArgument;
   }
   if (workspace_bytes < SzpWorkspaceBytes(count, dtype, params)) return LaunchStatus::kWorkspaceTooSmall;
-  if (reinterpret_cast<uintptr_t>(values) % SizeOf(dtype) != 0) return LaunchStatus::kBadArgument;
+  if (!IsAligned(values, SizeOf(dtype)) || !IsAligned(result, alignof(DeviceResult)) || !IsAligned(workspace, kWorkspaceAlignment)) {
+    return LaunchStatus::kMisaligned;
+  }
   DecompressArgs args{};
   args.blocks = szp::BlockCount(count);
   args.rate_bytes = *rate_bytes;

@@ -10,6 +10,7 @@
 #include "codec/cuda/testing/device_memory.h"
 #include "codec/cuda/testing/sample_arrays.h"
 #include "codec/cuda/testing/szx_streams.h"
+#include "codec/szx/format.h"
 #include "codec/szx/szx.h"
 
 namespace szarena::codec::cuda {
@@ -214,18 +215,71 @@ TYPED_TEST(SzxCuda, DamagedStreamsAreReportedAndWriteEverything) {
   }
 }
 
+TYPED_TEST(SzxCuda, AnOlderErrorOfTheCallerIsNotTheirs) {
+  ASSERT_NE(cudaSetDevice(1 << 20), cudaSuccess);
+  const auto values = Make<TypeParam>(Kind::kSmooth, 5000, 1);
+  CompressEquals(values, 1e-3, 0, 0, 0);
+  DecompressEquals<TypeParam>(OnProcessor(values, 1e-3), values.size(), 0, 0);
+  EXPECT_NE(cudaGetLastError(), cudaSuccess) << "it is the caller's still";
+}
+
+// The header alone decides, and everything is written.
+TEST(SzxCudaLimits, SequentialStreamsOfTooManyBlocksAreNotWalkedThrough) {
+  if (!HaveDevice()) GTEST_SKIP() << "no CUDA device";
+  const uint64_t count = kMostSequentialBlocks + 1;
+  std::vector<std::byte> stream(szx::HeaderBytes(Mode::kSequential));
+  szx::WriteHeader<float>({.mode = Mode::kSequential, .block_values = 1},
+                          reinterpret_cast<uint8_t*>(stream.data()));
+  GuardedBuffer payload(stream.size()), output(count * 4), result(sizeof(DeviceResult));
+  GuardedBuffer workspace(SzxWorkspaceBytes(count, DType::kF32));
+  payload.Upload(stream.data(), stream.size());
+  auto* device_result = reinterpret_cast<DeviceResult*>(result.data());
+  ASSERT_EQ(SzxDecompress(payload.data(), stream.size(), count, DType::kF32, output.data(),
+                          device_result, workspace.data(), workspace.size(), nullptr),
+            LaunchStatus::kOk);
+  EXPECT_EQ(Fetch(device_result).status, DeviceStatus::kTooManyBlocks);
+  float last = -1;
+  MustSucceed(cudaMemcpy(&last, output.data() + 4 * (count - 1), 4, cudaMemcpyDeviceToHost));
+  EXPECT_EQ(last, 0);
+}
+
+// Looked at before anything of CUDA is called: needs no device.
+TEST(SzxCudaArguments, MisalignedPointersAreRefused) {
+  auto* const memory = reinterpret_cast<unsigned char*>(uint64_t{1} << 20);
+  const auto compress = [&](size_t values, size_t result, size_t bound, size_t workspace) {
+    return SzxCompress(memory + values, 100, DType::kF64, 1, 0, memory + 1, 1 << 20,
+                       reinterpret_cast<DeviceResult*>(memory + result),
+                       reinterpret_cast<double*>(memory + bound), memory + workspace, 1 << 20,
+                       nullptr);
+  };
+  const auto decompress = [&](size_t values, size_t result, size_t workspace) {
+    return SzxDecompress(memory + 1, 2000, 100, DType::kF64, memory + values,
+                         reinterpret_cast<DeviceResult*>(memory + result), memory + workspace,
+                         1 << 20, nullptr);
+  };
+  EXPECT_EQ(compress(4, 0, 0, 0), LaunchStatus::kMisaligned);
+  EXPECT_EQ(compress(0, 4, 0, 0), LaunchStatus::kMisaligned);
+  EXPECT_EQ(compress(0, 0, 4, 0), LaunchStatus::kMisaligned);
+  EXPECT_EQ(compress(0, 0, 0, 128), LaunchStatus::kMisaligned);
+  EXPECT_EQ(decompress(4, 0, 0), LaunchStatus::kMisaligned);
+  EXPECT_EQ(decompress(0, 4, 0), LaunchStatus::kMisaligned);
+  EXPECT_EQ(decompress(0, 0, 128), LaunchStatus::kMisaligned);
+}
+
 TEST(SzxCudaGraph, CallsCanBeCaptured) {
   if (!HaveDevice()) GTEST_SKIP() << "no CUDA device";
   const auto values = Make<float>(Kind::kSmooth, 1 << 20, 2);
   const uint64_t capacity = szx::RoomySize(values.size(), DType::kF32, {}).value();
-  GuardedBuffer input(values.size() * 4), buffer(capacity), result(sizeof(DeviceResult));
+  GuardedBuffer input(values.size() * 4), buffer(capacity);
+  GuardedBuffer result(sizeof(DeviceResult) + sizeof(double));
   GuardedBuffer workspace(SzxWorkspaceBytes(values.size(), DType::kF32));
+  auto* const bound = reinterpret_cast<double*>(result.data() + sizeof(DeviceResult));
   input.Upload(values.data(), values.size() * 4);
   cudaStream_t stream;
   MustSucceed(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   MustSucceed(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   ASSERT_EQ(SzxCompress(input.data(), values.size(), DType::kF32, 1e-4, 0, buffer.data(), capacity,
-                        reinterpret_cast<DeviceResult*>(result.data()), nullptr, workspace.data(),
+                        reinterpret_cast<DeviceResult*>(result.data()), bound, workspace.data(),
                         workspace.size(), stream),
             LaunchStatus::kOk);
   cudaGraph_t graph;
@@ -234,8 +288,12 @@ TEST(SzxCudaGraph, CallsCanBeCaptured) {
   MustSucceed(cudaGraphInstantiate(&exec, graph, 0));
   const auto expected = OnProcessor(values, 1e-4);
   for (int i = 0; i < 3; ++i) {
+    MustSucceed(cudaMemset(bound, 0xcd, sizeof *bound));
     MustSucceed(cudaGraphLaunch(exec, stream));
     MustSucceed(cudaStreamSynchronize(stream));
+    double eb = -1;
+    MustSucceed(cudaMemcpy(&eb, bound, sizeof eb, cudaMemcpyDeviceToHost));
+    ASSERT_EQ(eb, 1e-4);
     const DeviceResult got = Fetch(reinterpret_cast<DeviceResult*>(result.data()));
     ASSERT_EQ(got.size, expected.size());
     const auto all = buffer.Download(capacity);

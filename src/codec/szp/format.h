@@ -59,6 +59,18 @@ constexpr SizeTable MakeSizeTable(DType dtype, Mode mode) {
   return sizes;
 }
 
+// The largest payload of a block that a stream may hold: beyond what our encoder writes, since an
+// outlier block may name more planes than its differences have bits.
+constexpr uint32_t MaxBlockBytes(DType dtype, Mode mode) {
+  uint32_t most = 0;
+  for (const uint16_t size : MakeSizeTable(dtype, mode)) {
+    if (size != kInvalidSize && size > most) most = size;
+  }
+  return most;
+}
+static_assert(MaxBlockBytes(DType::kF32, Mode::kOutlier) ==
+              4 + kSignBytes + kPlaneBytes * kMaxRate);
+
 // Refuses parameters that have no meaning.
 Result<void> CheckParams(const Params& params);
 

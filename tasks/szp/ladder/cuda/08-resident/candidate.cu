@@ -42,6 +42,7 @@ int Answer(LaunchStatus status) {
       return SZARENA_CAPACITY;
     case LaunchStatus::kBadArgument:
     case LaunchStatus::kLaunchFailed:
+    case LaunchStatus::kMisaligned:
       break;
   }
   return SZARENA_FAILED;

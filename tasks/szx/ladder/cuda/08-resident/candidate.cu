@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "codec/launch.cuh"
 #include "codec/szx_cuda.h"
 #include "sequential.h"
 #include "szarena_candidate_cuda.h"
@@ -33,6 +34,7 @@ int Answer(LaunchStatus status) {
       return SZARENA_CAPACITY;
     case LaunchStatus::kBadArgument:
     case LaunchStatus::kLaunchFailed:
+    case LaunchStatus::kMisaligned:
       break;
   }
   return SZARENA_FAILED;
@@ -65,8 +67,8 @@ extern "C" int szarena_cuda_compress(const szarena_problem* p, const void* input
                ? SZARENA_OK
                : SZARENA_FAILED;
   }
-  SequentialKernel<<<1, 1, 0, stream>>>(static_cast<unsigned char*>(output), szx::BlockCount(p->n), record, payload);
-  return cudaPeekAtLastError() == cudaSuccess ? SZARENA_OK : SZARENA_FAILED;
+  return Answer(cuda::StartKernel(SequentialKernel, 1, 1, 0, stream, static_cast<unsigned char*>(output),
+                                  szx::BlockCount(p->n), record, payload));
 }
 
 extern "C" int szarena_cuda_decompress(const szarena_problem* p, const void* payload, uint64_t size, void* output,

@@ -337,10 +337,17 @@ LaunchStatus SzpCompress(const void* values, uint64_t count, DType dtype, const 
   const bool is_relative = relative != 0;
   if (is_relative ? !(relative > 0) || relative > std::numeric_limits<double>::max() : !(params.eb >= 0)) return LaunchStatus::kBadArgument;
   const auto max_size = szp::MaxPayloadSize(count, dtype, params);
-  if (!max_size || result == nullptr || (count > 0 && (values == nullptr || payload == nullptr))) return LaunchStatus::kBadArgument;
+  if (!max_size || result == nullptr || (count > 0 && (values == nullptr || payload == nullptr || workspace == nullptr))) return LaunchStatus::kBadArgument;
   if (capacity < *max_size) return LaunchStatus::kCapacityTooSmall;
   if (workspace_bytes < SzpWorkspaceBytes(count, dtype, params)) return LaunchStatus::kWorkspaceTooSmall;
-  if (reinterpret_cast<uintptr_t>(values) % SizeOf(dtype) != 0) return LaunchStatus::kBadArgument;
+  if (!IsAligned(values, SizeOf(dtype)) || !IsAligned(result, alignof(DeviceResult)) || !IsAligned(bound_out, alignof(double)) ||
+      !IsAligned(workspace, kWorkspaceAlignment)) {
+    return LaunchStatus::kMisaligned;
+  }
+  if (!is_relative || count == 0) {
+    const LaunchStatus status = PutBound(is_relative ? 0 : params.eb, bound_out, stream);
+    if (status != LaunchStatus::kOk) return status;
+  }
   if (count == 0) {
     return cudaMemsetAsync(result, 0, sizeof *result, stream) == cudaSuccess ? LaunchStatus::kOk : LaunchStatus::kLaunchFailed;
   }
@@ -362,9 +369,6 @@ LaunchStatus SzpCompress(const void* values, uint64_t count, DType dtype, const 
     args.device_bound = parts.bound;
   } else {
     args.bound = HostBound(params.eb, dtype);
-    if (bound_out != nullptr && cudaMemcpyAsync(bound_out, &params.eb, sizeof(double), cudaMemcpyHostToDevice, stream) != cudaSuccess) {
-      return LaunchStatus::kLaunchFailed;
-    }
   }
   return dtype == DType::kF32 ? LaunchMode<float>(args, params.mode, stream) : LaunchMode<double>(args, params.mode, stream);
 }

@@ -539,9 +539,7 @@ LaunchStatus Launch(CompressArgs& args, double relative, double* bound_out, void
                                                workers * 2 * S::kRegionBytes, stream);
     if (status != LaunchStatus::kOk) return status;
   }
-  TableKernel<T>
-      <<<static_cast<unsigned int>(scratch.table_words), kTableThreads, 0, stream>>>(args);
-  return cudaPeekAtLastError() == cudaSuccess ? LaunchStatus::kOk : LaunchStatus::kLaunchFailed;
+  return StartKernel(TableKernel<T>, scratch.table_words, kTableThreads, 0, stream, args);
 }
 
 }  // namespace
@@ -560,11 +558,15 @@ LaunchStatus SzxCompress(const void* values, uint64_t count, DType dtype, double
   if (!(given >= 0) || given > std::numeric_limits<double>::max())
     return LaunchStatus::kBadArgument;
   const auto room = szx::RoomySize(count, dtype, {});
-  if (!room || result == nullptr || buffer == nullptr || (count > 0 && values == nullptr))
+  if (!room || result == nullptr || buffer == nullptr || workspace == nullptr ||
+      (count > 0 && values == nullptr))
     return LaunchStatus::kBadArgument;
   if (capacity < *room) return LaunchStatus::kCapacityTooSmall;
   if (workspace_bytes < SzxWorkspaceBytes(count, dtype)) return LaunchStatus::kWorkspaceTooSmall;
-  if (reinterpret_cast<uintptr_t>(values) % SizeOf(dtype) != 0) return LaunchStatus::kBadArgument;
+  if (!IsAligned(values, SizeOf(dtype)) || !IsAligned(result, alignof(DeviceResult)) ||
+      !IsAligned(bound_out, alignof(double)) || !IsAligned(workspace, kWorkspaceAlignment)) {
+    return LaunchStatus::kMisaligned;
+  }
   CompressArgs args{};
   args.values = static_cast<const unsigned char*>(values);
   args.count = count;
@@ -576,10 +578,8 @@ LaunchStatus SzxCompress(const void* values, uint64_t count, DType dtype, double
   args.result = result;
   if (relative == 0) {
     args.bound = HostBound(eb, dtype);
-    if (bound_out != nullptr &&
-        cudaMemcpyAsync(bound_out, &eb, sizeof eb, cudaMemcpyHostToDevice, stream) != cudaSuccess) {
-      return LaunchStatus::kLaunchFailed;
-    }
+    const LaunchStatus status = PutBound(eb, bound_out, stream);
+    if (status != LaunchStatus::kOk) return status;
   }
   return dtype == DType::kF32 ? Launch<float>(args, relative, bound_out, workspace, stream)
                               : Launch<double>(args, relative, bound_out, workspace, stream);

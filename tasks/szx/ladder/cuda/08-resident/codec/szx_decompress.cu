@@ -28,7 +28,7 @@ struct DecompressArgs {
   uint64_t most_tiles;  // of either table
   ScanState state_scan;
   ScanState size_scan;
-  unsigned long long* damaged;       // not 0: the tables do not fit together
+  unsigned long long* damaged;       // a DeviceStatus; 1, corrupt: the tables do not fit together
   unsigned long long* coded_before;  // coded blocks before a group
   unsigned long long*
       size_before;  // bytes before so many coded blocks as a group has; sequential: before a group
@@ -85,7 +85,8 @@ __global__ void __launch_bounds__(kPlaceThreads)
       if (parts.ok) {
         WalkSequential<T>(args, parts);
       } else if (lane == 0) {
-        *args.damaged = 1;
+        *args.damaged = static_cast<unsigned long long>(
+            parts.too_many_blocks ? DeviceStatus::kTooManyBlocks : DeviceStatus::kCorrupt);
       }
     }
     return;
@@ -728,7 +729,7 @@ __global__ void __launch_bounds__(32 * kDecodeWarps, kDecodeResident<T>)
   const uint32_t warp = blockIdx.x * warps + threadIdx.x / 32;
   bool good = true;
   if (blockIdx.x == 0 && threadIdx.x == 0 && *args.damaged != 0)
-    args.result->status = DeviceStatus::kCorrupt;
+    args.result->status = static_cast<DeviceStatus>(*args.damaged);
   if (!parts.ok) {
     const uint64_t step = static_cast<uint64_t>(gridDim.x) * blockDim.x;
     for (uint64_t i = warp * 32ull + threadIdx.x % 32; i < args.count; i += step)
@@ -787,8 +788,9 @@ struct Scratch {
 template <class T>
 LaunchStatus Launch(const DecompressArgs& args, cudaStream_t stream) {
   using S = SzxTile<T>;
-  PlaceKernel<T>
-      <<<static_cast<unsigned int>(2 * args.most_tiles), kPlaceThreads, 0, stream>>>(args);
+  const LaunchStatus placed =
+      StartKernel(PlaceKernel<T>, 2 * args.most_tiles, kPlaceThreads, 0, stream, args);
+  if (placed != LaunchStatus::kOk) return placed;
   const auto kernel = reinterpret_cast<uintptr_t>(args.values) % 16 == 0 ? DecodeKernel<T, true>
                                                                          : DecodeKernel<T, false>;
   const uint32_t warps = WarpsThatFit(2 * S::kRegionBytes, kDecodeWarps, 1);
@@ -807,11 +809,14 @@ uint64_t SzxWorkspaceBytes(uint64_t count, DType dtype) {
 LaunchStatus SzxDecompress(const void* payload, uint64_t payload_size, uint64_t count, DType dtype,
                            void* values, DeviceResult* result, void* workspace,
                            uint64_t workspace_bytes, CUstream_st* stream) {
-  if (result == nullptr || (payload_size > 0 && payload == nullptr) ||
+  if (result == nullptr || workspace == nullptr || (payload_size > 0 && payload == nullptr) ||
       (count > 0 && values == nullptr))
     return LaunchStatus::kBadArgument;
   if (workspace_bytes < SzxWorkspaceBytes(count, dtype)) return LaunchStatus::kWorkspaceTooSmall;
-  if (reinterpret_cast<uintptr_t>(values) % SizeOf(dtype) != 0) return LaunchStatus::kBadArgument;
+  if (!IsAligned(values, SizeOf(dtype)) || !IsAligned(result, alignof(DeviceResult)) ||
+      !IsAligned(workspace, kWorkspaceAlignment)) {
+    return LaunchStatus::kMisaligned;
+  }
   const Scratch scratch = Scratch::For(count);
   auto* const bytes = static_cast<unsigned char*>(workspace);
   const Workspace parts(workspace, 2 * scratch.tiles);

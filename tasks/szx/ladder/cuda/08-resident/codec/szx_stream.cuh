@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "../format.h"
+#include "szx_cuda.h"
 #include "szx_tile.cuh"
 #include "warp.cuh"
 
@@ -16,6 +17,7 @@ namespace szarena::codec::cuda {
 struct SzxParts {
   bool ok;
   bool sequential;
+  bool too_many_blocks;  // not `ok` because of this
   uint64_t block_values;
   uint64_t blocks;
   uint64_t coded_blocks;
@@ -53,6 +55,8 @@ __device__ SzxParts ReadParts(const unsigned char* stream, uint64_t size, uint64
   if (parts.block_values < 1 || parts.block_values > szx::kMaxBlockValues) return parts;
   parts.blocks = CeilDiv(count, parts.block_values);
   if (constant_blocks > parts.blocks) return parts;
+  parts.too_many_blocks = parts.sequential && parts.blocks > kMostSequentialBlocks;
+  if (parts.too_many_blocks) return parts;
   parts.coded_blocks = parts.blocks - constant_blocks;
   const uint64_t state_bytes = CeilDiv(parts.blocks, 8);
   // The first test keeps the sum of the second from wrapping.

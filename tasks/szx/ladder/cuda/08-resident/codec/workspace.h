@@ -20,6 +20,12 @@ struct RangeState {
   unsigned int reserved;
 };
 
+constexpr uint64_t kWorkspaceAlignment = 256;
+
+inline bool IsAligned(const void* pointer, uint64_t to) {
+  return reinterpret_cast<uintptr_t>(pointer) % to == 0;
+}
+
 constexpr uint64_t kHeadBytes = 256;  // range state, bound, tickets, totals
 
 constexpr uint64_t WorkspaceBytes(uint64_t tiles) { return kHeadBytes + 8 * tiles; }
