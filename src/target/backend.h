@@ -29,7 +29,7 @@ struct DeviceAccess {
   std::vector<std::string> nodes;      // device files
   std::vector<sandbox::Bind> folders;  // its libraries, where they lie outside the system's folders
   std::vector<std::pair<std::string, std::string>> env;
-  std::string name;     // "NVIDIA H200, compute capability 9.0, driver for CUDA 13.0"
+  std::string name;     // "NVIDIA H200, compute capability 9.0, driver 580.95 for CUDA 13.0; ..."
   double copy_gbs = 0;  // a copy on the device: bytes read plus bytes written, GB/s
   // The library that tells what runs on the device, as a process inside opens it; empty where there
   // is none that can be used, and then why.

@@ -192,8 +192,11 @@ Result<Probed> ProbeDevice(const sandbox::Sandbox& sandbox, const std::string& f
                                 : run.status.ToString() + " " + run.err.substr(0, 200);
     return Fail(ErrorCode::kUnavailable, "no CUDA device: not run (" + why + ")");
   }
-  access.name = fmt::format("{}, compute capability {}.{}, driver for CUDA {}", value("name"),
-                            value("major"), value("minor"), value("cuda"));
+  access.name =
+      fmt::format("{}, compute capability {}.{}, driver {} for CUDA {}; clocks after a copy: {}",
+                  value("name"), value("major"), value("minor"),
+                  value("driver").empty() ? "of unknown version" : value("driver"), value("cuda"),
+                  value("clocks").empty() ? "unknown" : value("clocks"));
   access.copy_gbs = std::strtod(value("copy_gbs").c_str(), nullptr);
   SZARENA_TRY_VOID(FindTracer(sandbox, command, cupti, access));
   probed.architecture = "sm_" + value("major") + value("minor");

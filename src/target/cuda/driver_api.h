@@ -63,6 +63,7 @@ inline constexpr int kGranularityMinimum = 0;
   X(DriverGetVersion, "cuDriverGetVersion", int*)                                               \
   X(DeviceGetCount, "cuDeviceGetCount", int*)                                                   \
   X(DeviceGet, "cuDeviceGet", CUdevice*, int)                                                   \
+  X(DeviceGetPciBusId, "cuDeviceGetPCIBusId", char*, int, CUdevice)                             \
   X(DeviceGetName, "cuDeviceGetName", char*, int, CUdevice)                                     \
   X(DeviceGetAttribute, "cuDeviceGetAttribute", int*, int, CUdevice)                            \
   X(DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", CUcontext*, CUdevice)                   \

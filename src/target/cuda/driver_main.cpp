@@ -262,6 +262,41 @@ double CopyGigabytesPerSecond() {
   return 2.0 * static_cast<double>(kBytes) / (static_cast<double>(best) * 1e6);
 }
 
+// What NVML tells of the device, right after work: "driver" and clocks; nothing where it is
+// missing.
+void ProbeManagement() {
+  void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  const auto find = [&]<typename F>(F*& function, const char* name) {
+    void* found = library == nullptr ? nullptr : dlsym(library, name);
+    memcpy(&function, &found, sizeof found);
+    return found != nullptr;
+  };
+  int (*init)() = nullptr;
+  int (*version)(char*, unsigned) = nullptr;
+  int (*handle_of)(const char*, void**) = nullptr;
+  int (*clock)(void*, int, unsigned*) = nullptr;
+  int (*most)(void*, int, unsigned*) = nullptr;
+  if (!find(init, "nvmlInit_v2") || !find(version, "nvmlSystemGetDriverVersion") ||
+      !find(handle_of, "nvmlDeviceGetHandleByPciBusId_v2") ||
+      !find(clock, "nvmlDeviceGetClockInfo") || !find(most, "nvmlDeviceGetMaxClockInfo") ||
+      init() != 0)
+    return;
+  char text[96] = "";
+  if (version(text, sizeof text) == 0) printf("driver\t%s\n", text);
+  char bus[32] = "";
+  void* handle = nullptr;
+  constexpr int kSm = 1;
+  constexpr int kMemory = 2;
+  unsigned now[2] = {};
+  unsigned at_most[2] = {};
+  if (api.DeviceGetPciBusId(bus, sizeof bus, device) == 0 && handle_of(bus, &handle) == 0 &&
+      clock(handle, kSm, &now[0]) == 0 && clock(handle, kMemory, &now[1]) == 0 &&
+      most(handle, kSm, &at_most[0]) == 0 && most(handle, kMemory, &at_most[1]) == 0) {
+    printf("clocks\tSM %u of %u MHz, memory %u of %u MHz\n", now[0], at_most[0], now[1],
+           at_most[1]);
+  }
+}
+
 // One "key<TAB>value" per line, for target/cuda/device.cpp.
 int Probe() {
   CUresult code = 0;
@@ -279,6 +314,7 @@ int Probe() {
   api.DriverGetVersion(&version);
   printf("name\t%s\nmajor\t%d\nminor\t%d\ncuda\t%d.%d\ncopy_gbs\t%.6g\n", name, major, minor,
          version / 1000, version % 1000 / 10, CopyGigabytesPerSecond());
+  ProbeManagement();
   return 0;
 }
 

@@ -42,6 +42,9 @@ HOST_CUDA cuInit(unsigned) {
 HOST_CUDA cuDriverGetVersion(int* version) { return *version = 13000, 0; }
 HOST_CUDA cuDeviceGetCount(int* count) { return *count = 1, 0; }
 HOST_CUDA cuDeviceGet(int* device, int) { return *device = 0, 0; }
+HOST_CUDA cuDeviceGetPCIBusId(char* id, int size, int) {
+  return snprintf(id, static_cast<size_t>(size), "0000:00:00.0"), 0;
+}
 HOST_CUDA cuDeviceGetName(char* name, int size, int) {
   return snprintf(name, static_cast<size_t>(size), "host fixture"), 0;
 }
