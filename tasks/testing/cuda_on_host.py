@@ -15,7 +15,6 @@ PTX = [
     ("st.release.gpu.global.u32", "*({0}) = {1};"),
     ("ld.relaxed.gpu.global.u64", "{0} = *({1});"),
     ("st.relaxed.gpu.global.u64", "*({0}) = {1};"),
-    ("cp.async.cg.shared.global [%0], [%1], 16, %2", "memset(emulated::At<void*>({0}), 0, 16); memcpy(emulated::At<void*>({0}), {1}, {2});"),
     ("cp.async.cg.shared.global", "memcpy(emulated::At<void*>({0}), {1}, 16);"),
     ("cp.async.ca.shared.global", "memcpy(emulated::At<void*>({0}), {1}, {2});"),
     ("cp.async.commit_group", ";"),

@@ -300,7 +300,7 @@ __global__ void __launch_bounds__(32 * kDecodeWarps, 6) DecodeKernel(const Decom
       const bool inside = end <= args.size;
       sent.rate_byte = inside && block < args.blocks ? args.payload[block] : 0;
       sent.start = LoadOffset(args.payload + begin);
-      if (inside) LoadPieces(to, args.payload + begin, static_cast<uint32_t>(end - begin), args.payload);
+      if (inside) LoadPieces(to, args.payload + begin, static_cast<uint32_t>(end - begin), args.payload, args.payload + args.size);
     }
     CommitCopies();
     return sent;

@@ -23,15 +23,6 @@ __device__ __forceinline__ void CopyAsync(void* shared, const void* global) {
 #endif
 }
 
-// Copies the first `size` of 16 bytes and clears the others.
-__device__ __forceinline__ void CopyAsyncUpTo16(void* shared, const void* global, uint32_t size) {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(SharedAddress(shared)), "l"(global), "r"(size) : "memory");
-#else
-  for (uint32_t i = 0; i < 16; ++i) static_cast<unsigned char*>(shared)[i] = i < size ? static_cast<const unsigned char*>(global)[i] : 0;
-#endif
-}
-
 __device__ __forceinline__ void CommitCopies() {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;" ::: "memory");
@@ -69,16 +60,18 @@ __device__ __forceinline__ void LoadBytes(unsigned char* shared, const unsigned 
   if (lane < 16 ? at >= offset && at < 16 * first : at < end) shared[at] = base[at];
 }
 
-// The same where memory from `lowest` on may be read: everything travels in 16-byte pieces, and nothing is waited for.
-__device__ __forceinline__ void LoadPieces(unsigned char* shared, const unsigned char* from, uint32_t size, const unsigned char* lowest) {
+// The same where all memory from `lowest` to `highest` may be read: whole 16-byte pieces travel, and nothing is waited for
+// but where a piece would reach out of it.
+__device__ __forceinline__ void LoadPieces(unsigned char* shared, const unsigned char* from, uint32_t size, const unsigned char* lowest,
+                                           const unsigned char* highest) {
   const uint32_t offset = LoadOffset(from);
   const unsigned char* base = from - offset;
-  if (base < lowest) {
+  const uint32_t end = (offset + size + 15) & ~15u;
+  if (base < lowest || highest < base + end) {
     LoadBytes(shared, from, size);
     return;
   }
-  const uint32_t end = offset + size;
-  for (uint32_t at = 16 * (threadIdx.x % 32); at < end; at += 512) CopyAsyncUpTo16(shared + at, base + at, end - at < 16 ? end - at : 16);
+  for (uint32_t at = 16 * (threadIdx.x % 32); at < end; at += 512) CopyAsync<16>(shared + at, base + at);
 }
 
 // Copies `size` bytes from 4-byte aligned shared memory to any place; the words behind the last byte may be read.
