@@ -124,6 +124,13 @@ class Gpu(unittest.TestCase):
             self.assertIn(said, done.stderr)
             self.assertEqual(result["tests"]["codec_cuda_test"]["passed"], 3)
 
+    def test_a_bench_that_lacks_something_is_not_run(self):
+        self.script("pack/bench_gpu", "exit 3\n")
+        done, result = self.result()
+        self.assertEqual(done.returncode, 3)
+        self.assertIsNone(result["passed"])
+        self.assertIn("bench", result["not_run"])
+
     def test_places_are_checked_before_anything_runs(self):
         self.script("pack/codec_cuda_test", "touch ran\n")
         for path in (self.folder, self.at("pack/bench_gpu/gpu.json"), "/proc/gpu.json"):

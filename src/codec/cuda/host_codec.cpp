@@ -32,8 +32,10 @@ Result<void> Checked(cudaError_t error, const char* what) {
 
 Result<void> Checked(LaunchStatus status, const char* what) {
   if (status == LaunchStatus::kOk) return {};
-  cudaGetLastError();
-  return Fail(ErrorCode::kInternal, fmt::format("CUDA: {}: {}", what, static_cast<int>(status)));
+  const cudaError_t why = status == LaunchStatus::kLaunchFailed ? cudaGetLastError() : cudaSuccess;
+  if (why != cudaSuccess) return Checked(why, what);
+  return Fail(ErrorCode::kInternal,
+              fmt::format("CUDA: {}: refused with status {}", what, static_cast<int>(status)));
 }
 
 // Device memory that grows and is kept.
