@@ -40,9 +40,9 @@ IdRange RangeOf(HandleKind kind, bool wse3) {
   return {};
 }
 
-Operand MakeHandle(BuiltinCall& call, HandleKind kind, Operand id) {
-  Evaluator& eval = call.eval;
-  const Span span = eval.SpanOf(call.args[0]);
+}  // namespace
+
+Operand MakeHandle(Evaluator& eval, HandleKind kind, Operand id, Span span) {
   if (id.Stops()) return id;
   const TypeId type = eval.types().Handle(kind);
   if (id.type == type) return id;
@@ -70,8 +70,11 @@ Operand MakeHandle(BuiltinCall& call, HandleKind kind, Operand id) {
   return Operand::Of(MakeInt(type, *number));
 }
 
+namespace {
+
 Operand FromInteger(BuiltinCall& call, HandleKind kind) {
-  return MakeHandle(call, kind, call.eval.EvalLoaded(call.args[0]));
+  return MakeHandle(call.eval, kind, call.eval.EvalLoaded(call.args[0]),
+                    call.eval.SpanOf(call.args[0]));
 }
 
 Operand GetColor(BuiltinCall& call) { return FromInteger(call, HandleKind::kColor); }

@@ -225,8 +225,19 @@ bool Evaluator::ResolveVar(Global& global) {
     type_name_ = global.label;
     const bool is_definition = node.kind == VarKind::kConst;
     if (!is_definition) type_name_.clear();
-    value = type.is_error() ? EvalComptime(node.init)
-                            : EvalComptimeAs(node.init, type, Undefined::kStored);
+    if (node.kind == VarKind::kColor) {  // SDK 0.9: a number is enough
+      value = EvalComptime(node.init);
+      if (value && types().IsIntegral(value->type)) {
+        const Operand color =
+            MakeHandle(*this, HandleKind::kColor, Operand::Of(*value), SpanOf(node.init));
+        value = color.IsValue() ? std::optional(color.value) : std::nullopt;
+      } else if (value) {
+        value = EvalComptimeAs(node.init, type, Undefined::kStored);
+      }
+    } else {
+      value = type.is_error() ? EvalComptime(node.init)
+                              : EvalComptimeAs(node.init, type, Undefined::kStored);
+    }
     type_name_.clear();
     if (!value) return false;
   } else if (global.kind == GlobalKind::kParam) {

@@ -287,4 +287,7 @@ class Evaluator {
   std::vector<Span> call_stack_;  // spans of inlined and compile-time calls
 };
 
+// A colour, task id, queue or microthread from its number.
+Operand MakeHandle(Evaluator& eval, HandleKind kind, Operand id, Span span);
+
 }  // namespace szarena::csl
