@@ -22,6 +22,7 @@ PTX = [
     ("min.NaN.f32", "{0} = emulated::MinNan({1}, {2});"),
     ("max.NaN.f32", "{0} = emulated::MaxNan({1}, {2});"),
     ("lop3.b32 t, %1, %2, 1, 0xbe; bfind.u32", "{0} = 31u - static_cast<uint32_t>(__builtin_clz((({1}) ^ ({2})) | 1u));"),
+    ("lop3.b32 t, %1, %2, %3, 0xbe; bfind.u32", "{0} = 31u - static_cast<uint32_t>(__builtin_clz((({1}) ^ ({2})) | ({3})));"),
     ("lop3.b32 t, %2, 3, %3, 0xea; prmt.b32 %0, %1, 0, t", "{0} = __byte_perm({1}, 0, (({2}) & 3u) | ({3}));"),
     ("@p st.shared.b32 [%0], %3; @p add.u32 %0, %0, 4", "if (((({1}) ^ ({2})) & 32u) != 0) {{ emulated::Store32({0}, {3}); {0} += 4; }}"),
     ("@p mov.b32 %0, %1; @p ld.shared.b32 %1, [%2]; @p add.u32 %2, %2, 4",

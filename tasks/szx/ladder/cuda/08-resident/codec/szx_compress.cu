@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "../format.h"
 #include "launch.cuh"
@@ -12,14 +13,16 @@
 #include "rows.cuh"
 #include "szx_cuda.h"
 #include "szx_tile.cuh"
-#include "tile_walk.cuh"
+#include "walk_ahead.cuh"
 #include "workspace.h"
 
 namespace szarena::codec::cuda {
 namespace {
 
-constexpr uint32_t kWorkers = kMostWorkers;
-constexpr uint32_t kResident = 2;
+constexpr uint32_t kWorkers = kMostAheadWorkers;
+// One thread block a multiprocessor: its warps are a multiple of four, 128 registers each, and
+// nothing is spilled.
+constexpr uint32_t kResident = 1;
 
 struct CompressArgs {
   const unsigned char* values;
@@ -102,6 +105,28 @@ __device__ __forceinline__ Plan<T> PlanBlock(T low, T high, T ebq, int bound_exp
   return {false, false, static_cast<uint32_t>(required), median};
 }
 
+// The plan of a block that is coded, of whose values none is in doubt, and for f32 none stores more
+// than three bytes. False where it is none of those.
+template <class T>
+__device__ __forceinline__ bool PlanOrdinary(T low, T high, T ebq, int bound_exponent,
+                                             Plan<T>& plan) {
+  using Type = szx::Type<T>;
+  const T radius = Mul(Sub(high, low), T(0.5));
+  plan.median = Add(Add(low, radius), T(0));
+  const int exponent = Exponent(radius);
+  const int required = max(Type::kHeadBits, Type::kHeadBits + (exponent - bound_exponent) + 1);
+  plan.required = static_cast<uint32_t>(required);
+  const T largest_difference = Max(Abs(Sub(low, plan.median)), Abs(Sub(high, plan.median)));
+  const T largest = Max(Abs(low), Abs(high));
+  // As PlanBlock; where a value is not finite, the radius is not either.
+  return static_cast<int>(radius > ebq) & static_cast<int>(ebq > T(0)) &
+         static_cast<int>(exponent <= Type::kExponentBias) &
+         static_cast<int>(exponent > -Type::kExponentBias + 1) &
+         static_cast<int>(required < (sizeof(T) == 4 ? 25 : Type::kBits)) &
+         static_cast<int>(Exponent(largest_difference) <= exponent) &
+         static_cast<int>(Exponent(largest) <= bound_exponent + Type::kMantissaBits - 3);
+}
+
 // The smaller and the larger; NaN where either is.
 __device__ __forceinline__ float LowOf(float a, float b) {
 #if __CUDA_ARCH__ >= 800
@@ -146,10 +171,24 @@ struct StreamWriter {
       : at(SharedAddress(base) + offset / 4 * 4), end(8 * (offset & 3u)) {}
   // Appends the lowest `bits` bits of `value`, 32 at most.
   __device__ __forceinline__ void Put(uint32_t value, uint32_t bits) {
+    Append(value, bits, __funnelshift_rc(last, value, bits));
+  }
+  // The same for less than 32 bits; of `bits` itself only the lowest 8 count.
+  __device__ __forceinline__ void PutShort(uint32_t value, uint32_t bits) {
+    Append(value, bits, __funnelshift_r(last, value, bits));
+  }
+  __device__ __forceinline__ void Finish() {
+    if ((end & 31u) == 0) return;
+    asm volatile("red.shared.or.b32 [%0], %1;" ::"r"(at), "r"(last >> (32 - (end & 31u)))
+                 : "memory");
+  }
+
+ private:
+  __device__ __forceinline__ void Append(uint32_t value, uint32_t bits, uint32_t new_last) {
     const uint32_t word =
         __funnelshift_l(last, value, end);  // complete if the value reaches the next
     const uint32_t before = end;
-    last = __funnelshift_rc(last, value, bits);
+    last = new_last;
     end += bits;
     // Written out, so that the compiler keeps one predicate and one register for the place.
     asm volatile(
@@ -159,24 +198,261 @@ struct StreamWriter {
         : "r"(before), "r"(end), "r"(word)
         : "memory");
   }
-  __device__ __forceinline__ void Finish() {
-    if ((end & 31u) == 0) return;
-    asm volatile("red.shared.or.b32 [%0], %1;" ::"r"(at), "r"(last >> (32 - (end & 31u)))
-                 : "memory");
-  }
 };
 
-// Encodes a loaded region in place: afterwards its coded blocks lie at the region's start. Returns
-// their size, and their number in the upper half.
-template <class T, bool kWhole>
-__device__ __forceinline__ uint32_t EncodeRegion(unsigned char* region, const CompressArgs& args,
-                                                 T ebq, int bound_exponent, uint64_t region_index) {
+// How many bytes each value of a row stores, for blocks that keep at most three bytes of a value:
+// byte q of word 4 * w + i says it of value 16 * w + 4 * q + i, in bits. Returns the sum in bytes.
+// `codes` as elsewhere.
+__device__ __forceinline__ uint32_t PackedLengths(const uint32_t* z, bool coded, uint32_t kept,
+                                                  uint32_t shift, uint32_t* lengths,
+                                                  uint32_t* codes) {
+  constexpr uint32_t kEach = 0x01010101u;
+  uint32_t before = __shfl_up_sync(kAllLanes, z[31], 1);
+  if (threadIdx.x % SzxTile<float>::kLanes == 0) before = 0;
+  // Bits below a word's lowest one do not matter; that one set makes 3 the largest code.
+  const uint32_t least = 1u << shift;
+  const uint32_t shifts = shift * kEach;
+#pragma unroll
+  for (uint32_t w = 0; w < 2; ++w) {
+#pragma unroll
+    for (uint32_t i = 0; i < 4; ++i) {
+      uint32_t packed = 0;
+#pragma unroll
+      for (uint32_t q = 4; q-- > 0;) {
+        const uint32_t v = 16 * w + 4 * q + i;
+        // The place of the highest bit that differs.
+        uint32_t highest;
+        asm("{ .reg .b32 t; lop3.b32 t, %1, %2, %3, 0xbe; bfind.u32 %0, t; }"  // (a ^ b) | c
+            : "=r"(highest)
+            : "r"(z[v]), "r"(v == 0 ? before : z[v == 0 ? 0 : v - 1]), "r"(least));
+        packed = q == 3 ? highest : packed * 256 + highest;
+      }
+      // Its upper two bits are 3 less the code.
+      lengths[4 * w + i] = (packed - shifts) & 0x18181818u;
+    }
+  }
+#pragma unroll
+  for (uint32_t w = 0; w < 2; ++w) {
+    const uint32_t* const x = lengths + 4 * w;
+    const uint32_t less = 8 * x[0] + (2 * x[1] + ((4 * x[2] + x[3]) >> 3));
+    codes[w] = __byte_perm(~less, 0, 0x0123);
+  }
+  if (__any_sync(kAllLanes, coded && kept < 3)) {
+    // Less what three kept bytes would store more, at least 0.
+    const uint32_t less = 8 * (3 - kept) * kEach;
+#pragma unroll
+    for (uint32_t k = 0; k < 8; ++k) {
+      const uint32_t difference = (lengths[k] | 0x80 * kEach) - less;
+      const uint32_t positive = difference & 0x80 * kEach;
+      lengths[k] = difference & (positive - (positive >> 7));
+    }
+  }
+  uint32_t stored = 0;
+#pragma unroll
+  for (uint32_t k = 0; k < 8; ++k) stored = __dp4a(lengths[k], kEach, stored);
+  return stored / 8;
+}
+
+// Copies `size` bytes from 16-byte aligned shared memory to any place; up to 31 bytes behind the
+// last one are read.
+__device__ __forceinline__ void StorePayload(unsigned char* to, const unsigned char* shared,
+                                             uint32_t size) {
+  const uint32_t lane = threadIdx.x % 32;
+  const uint32_t head = (16 - static_cast<uint32_t>(reinterpret_cast<uintptr_t>(to))) & 15u;
+  if (size < 32) {
+    if (lane < size) to[lane] = shared[lane];
+    return;
+  }
+  if (lane < head) to[lane] = shared[lane];
+  const uint32_t pieces = (size - head) / 16;
+  const uint32_t done = head + 16 * pieces;
+  if (lane < size - done) to[done + lane] = shared[done + lane];
+  const uint4* from = reinterpret_cast<const uint4*>(shared) + lane;
+  uint4* out = reinterpret_cast<uint4*>(to + head) + lane;
+  const auto copy = [&](auto skip) {  // so many whole words of a piece
+    constexpr uint32_t kSkip = decltype(skip)::value;
+#pragma unroll 1
+    for (uint32_t piece = lane; piece < pieces; piece += 32, from += 32, out += 32) {
+      const uint4 low = from[0];
+      const uint4 high = from[1];
+      const uint32_t words[] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+      *out = make_uint4(__funnelshift_r(words[kSkip], words[kSkip + 1], 8 * head),
+                        __funnelshift_r(words[kSkip + 1], words[kSkip + 2], 8 * head),
+                        __funnelshift_r(words[kSkip + 2], words[kSkip + 3], 8 * head),
+                        __funnelshift_r(words[kSkip + 3], words[kSkip + 4], 8 * head));
+    }
+  };
+  // The same in all lanes.
+  if (head < 8) {
+    if (head < 4) {
+      copy(std::integral_constant<uint32_t, 0>());
+    } else {
+      copy(std::integral_constant<uint32_t, 1>());
+    }
+  } else if (head < 12) {
+    copy(std::integral_constant<uint32_t, 2>());
+  } else {
+    copy(std::integral_constant<uint32_t, 3>());
+  }
+}
+
+// Writes the blocks of a region whose differences to the medians `z` holds. kOrdinary: all of them
+// are coded, f32 with at most three bytes of a value. `block_valid`: values of the lane's block.
+template <class T, bool kWhole, bool kOrdinary, class Sized>
+__device__ __forceinline__ void WriteRegion(unsigned char* bytes, const CompressArgs& args,
+                                            typename SzxTile<T>::Bits* z, const Plan<T>& plan,
+                                            uint32_t valid, uint32_t block_valid,
+                                            uint32_t region_index, Sized&& sized) {
   using S = SzxTile<T>;
   using Bits = typename S::Bits;
   const uint32_t lane = threadIdx.x % 32;
   const uint32_t sub = lane % S::kLanes;
-  const uint64_t first_value = region_index * S::kRegionValues;
-  const unsigned char* row = region + lane * S::kRowStride;
+  const bool exists = kWhole || block_valid > 0;
+  const bool coded = kOrdinary || (exists && !plan.constant);
+  const uint32_t kept = coded ? (plan.required + 7) / 8 : 1;
+  const uint32_t shift = coded ? 8 * kept - plan.required : 0;
+  constexpr uint32_t kCodeWords = S::kRowValues / 16;
+  uint32_t codes[kCodeWords] = {};
+  uint32_t stored = 0;
+  uint32_t lengths[2 * sizeof(T)];  // packed, see PackedLengths
+  // The usual case: all bytes that a value stores are less than a word.
+  constexpr bool kMayBeNarrow = sizeof(T) == 4 && kWhole;
+  const bool narrow =
+      kMayBeNarrow && (kOrdinary || __all_sync(kAllLanes, !coded || kept <= 3) != 0);
+  if constexpr (kMayBeNarrow) {
+    if (narrow) {
+      stored = PackedLengths(z, coded, kept, shift, lengths, codes);
+      if (!coded) stored = 0;
+    }
+  }
+  if (!narrow) {
+    // Codes: how many leading bytes of a word are those of the word before. The lowest bit does not
+    // matter, and set it makes 3 the largest code.
+#pragma unroll
+    for (uint32_t i = 0; i < S::kRowValues; ++i) z[i] >>= shift;
+    const auto top = [](Bits word) { return static_cast<uint32_t>(word >> (S::kBits - 32)); };
+    uint32_t previous = __shfl_up_sync(kAllLanes, top(z[S::kRowValues - 1]), 1);
+    if (sub == 0) previous = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < S::kRowValues; ++i) {
+      // The place of the highest bit that differs; its upper two bits are 3 less the code.
+      uint32_t highest;
+      asm("{ .reg .b32 t; lop3.b32 t, %1, %2, 1, 0xbe; bfind.u32 %0, t; }"  // (a ^ b) | 1
+          : "=r"(highest)
+          : "r"(top(z[i])), "r"(previous));
+      previous = top(z[i]);
+      codes[i / 16] = codes[i / 16] * 4 + (highest >> 3);
+    }
+#pragma unroll
+    for (uint32_t w = 0; w < kCodeWords; ++w) {
+      const uint32_t mask = kWhole ? kAllLanes : PairMask(valid, w);
+      codes[w] = ~codes[w] & mask;
+      stored += StoredBytes(codes[w], mask, kept);
+    }
+  }
+  const uint32_t low_bits = S::kBits - 8 * kept;  // that no value stores
+  const uint32_t code_bytes =
+      kWhole ? static_cast<uint32_t>(szx::kBlockValues / 4) : (block_valid + 3) / 4;
+  const uint32_t head = sub == 0 ? S::kHeadBytes + code_bytes : 0;
+  uint32_t region_size = 0;
+  const uint32_t size = coded ? head + stored : 0;
+  const uint32_t offset = WarpExclusiveSum(size, region_size);
+  const uint32_t coded_lanes = __ballot_sync(kAllLanes, coded && sub == 0);
+  sized(region_size | static_cast<uint32_t>(__popc(coded_lanes)) << kAheadSizeBits);
+  const uint32_t block_at = __shfl_sync(kAllLanes, offset, lane / S::kLanes * S::kLanes);
+  const uint32_t block_end =
+      __shfl_sync(kAllLanes, offset + size, lane / S::kLanes * S::kLanes + S::kLanes - 1);
+
+  // Tables.
+  if (exists && sub == 0) {
+    const uint64_t block = static_cast<uint64_t>(region_index) * S::kBlocks + lane / S::kLanes;
+    if (coded) {
+      args.sizes[block] = static_cast<uint16_t>(block_end - block_at);
+    } else {
+      reinterpret_cast<T*>(args.medians)[block] = plan.median;
+    }
+  }
+  // Lane b says whether block b is coded.
+  const uint32_t states = __ballot_sync(
+      kAllLanes, lane < S::kBlocks && (coded_lanes >> (lane * S::kLanes & 31u) & 1u) != 0);
+  if (lane == 0)
+    args.region_states[region_index] = static_cast<unsigned char>(__brev(states) >> 24);
+
+  // Stored bytes.
+  const uint32_t at = offset + head;
+  const uint32_t end = offset + size;
+  uint32_t* words = reinterpret_cast<uint32_t*>(bytes);
+  if (coded) {
+    if ((at & 3u) != 0) words[at / 4] = 0;
+    if ((end & 3u) != 0) words[end / 4] = 0;
+  }
+  __syncwarp();
+  StreamWriter writer(bytes, at);
+  if constexpr (kMayBeNarrow) {
+    if (narrow && coded) {
+      const uint32_t drop = shift + low_bits;
+#pragma unroll
+      for (uint32_t i = 0; i < S::kRowValues; ++i) {
+        // Only the lowest five bits of a length count, so that it need not be cut out.
+        writer.PutShort(z[i] >> drop, lengths[i / 16 * 4 + i % 4] >> (8 * (i % 16 / 4)));
+      }
+    }
+  }
+  if (!narrow && coded) {
+    const uint32_t by_code = StoredBits(kept);
+#pragma unroll
+    for (uint32_t i = 0; i < S::kRowValues; ++i) {
+      if (kWhole || i < valid) {
+        const uint32_t n = LengthOf(by_code, codes[i / 16], i % 16);
+        const Bits kept_bits = z[i] >> low_bits;
+        if constexpr (sizeof(T) == 4) {
+          writer.Put(kept_bits, n);
+        } else {
+          writer.Put(static_cast<uint32_t>(kept_bits), min(n, 32u));
+          if (n > 32) writer.Put(static_cast<uint32_t>(kept_bits >> 32), n - 32);
+        }
+      }
+    }
+  }
+  __syncwarp();
+  if (coded) writer.Finish();
+  __syncwarp();
+  if (coded) {
+    unsigned char* block = bytes + block_at;
+    if (sub == 0) {
+      block[0] = static_cast<unsigned char>(plan.required);
+      const Bits median = BitsOf(plan.median);
+#pragma unroll
+      for (uint32_t b = 0; b < sizeof(T); ++b)
+        block[1 + b] = static_cast<unsigned char>(median >> (S::kBits - 8 - 8 * b));
+    }
+    constexpr uint32_t kCodeBytes = S::kRowValues / 4;
+#pragma unroll
+    for (uint32_t b = 0; b < kCodeBytes; ++b) {
+      const uint32_t place = sub * kCodeBytes + b;
+      if (kWhole || place < code_bytes) {
+        block[S::kHeadBytes + place] =
+            static_cast<unsigned char>(codes[b / 4] >> (24 - 8 * (b % 4)));
+      }
+    }
+  }
+  __syncwarp();
+}
+
+// Encodes the region that `values` holds: its coded blocks are written from `bytes` on. Between,
+// loaded() is called when `values` is no longer needed, and sized() with their size and number (see
+// WalkAhead) before anything is written.
+template <class T, bool kWhole, class Loaded, class Sized>
+__device__ __forceinline__ void EncodeRegion(const unsigned char* values, unsigned char* bytes,
+                                             const CompressArgs& args, T ebq, int bound_exponent,
+                                             uint32_t region_index, Loaded&& loaded,
+                                             Sized&& sized) {
+  using S = SzxTile<T>;
+  using Bits = typename S::Bits;
+  const uint32_t lane = threadIdx.x % 32;
+  const uint32_t sub = lane % S::kLanes;
+  const uint64_t first_value = static_cast<uint64_t>(region_index) * S::kRegionValues;
+  const unsigned char* row = values + lane * S::kRowStride;
   uint32_t valid = S::kRowValues;  // of this row
   uint32_t block_valid = static_cast<uint32_t>(szx::kBlockValues);
   if constexpr (!kWhole) {
@@ -207,10 +483,21 @@ __device__ __forceinline__ uint32_t EncodeRegion(unsigned char* region, const Co
       }
     }
   }
+  __syncwarp();
+  loaded();
 #pragma unroll
   for (uint32_t step = 1; step < S::kLanes; step *= 2) {
     low = LowOf(low, __shfl_xor_sync(kAllLanes, low, step));
     high = HighOf(high, __shfl_xor_sync(kAllLanes, high, step));
+  }
+  if constexpr (kWhole) {
+    Plan<T> plan{false, false, 0, T(0)};
+    if (__all_sync(kAllLanes, PlanOrdinary(low, high, ebq, bound_exponent, plan)) != 0) {
+#pragma unroll
+      for (uint32_t i = 0; i < S::kRowValues; ++i) z[i] = BitsOf(Sub(FromBits(z[i]), plan.median));
+      WriteRegion<T, true, true>(bytes, args, z, plan, valid, block_valid, region_index, sized);
+      return;
+    }
   }
   Doubt doubt = Doubt::kNone;
   Plan<T> plan = PlanBlock(low, high, ebq, bound_exponent, doubt);
@@ -218,8 +505,10 @@ __device__ __forceinline__ uint32_t EncodeRegion(unsigned char* region, const Co
     const Bits mask =
         plan.constant ? Bits(0) : static_cast<Bits>(~Bits(0) << (S::kBits - plan.required));
     bool accepted = true;
-    for (uint32_t i = 0; i < valid; ++i) {
-      const T x = *reinterpret_cast<const T*>(row + i * sizeof(T));
+#pragma unroll
+    for (uint32_t i = 0; i < S::kRowValues; ++i) {
+      if (!kWhole && i >= valid) break;
+      const T x = FromBits(z[i]);
       if (plan.constant && ebq == T(0)) {
         accepted &= BitsOf(x) == BitsOf(plan.median);
       } else if (!plan.exact) {
@@ -238,151 +527,66 @@ __device__ __forceinline__ uint32_t EncodeRegion(unsigned char* region, const Co
 #pragma unroll
     for (uint32_t i = 0; i < S::kRowValues; ++i) z[i] = BitsOf(Sub(FromBits(z[i]), plan.median));
   }
+  WriteRegion<T, kWhole, false>(bytes, args, z, plan, valid, block_valid, region_index, sized);
+}
 
-  // Codes: how many leading bytes of a word are those of the word before. The lowest bit does not
-  // matter, and set it makes 3 the largest code.
-  const bool exists = kWhole || block_valid > 0;
-  const bool coded = exists && !plan.constant;
-  const uint32_t kept = coded ? (plan.required + 7) / 8 : 1;
-  const uint32_t shift = coded ? 8 * kept - plan.required : 0;
+// As LoadRows, with fewer instructions where the region is whole.
+template <class T, bool kAligned>
+__device__ __forceinline__ void LoadRegion(unsigned char* region, const CompressArgs& args,
+                                           uint64_t first_value) {
+  using S = SzxTile<T>;
+  if (kAligned && first_value + S::kRegionValues <= args.count) {
+    const uint32_t lane = threadIdx.x % 32;
+    const unsigned char* const from = args.values + first_value * sizeof(T) + lane * 16;
+    unsigned char* const to = region + lane / S::kPieces * S::kRowStride + lane % S::kPieces * 16;
 #pragma unroll
-  for (uint32_t i = 0; i < S::kRowValues; ++i) z[i] >>= shift;
-  const auto top = [](Bits word) { return static_cast<uint32_t>(word >> (S::kBits - 32)); };
-  uint32_t previous = __shfl_up_sync(kAllLanes, top(z[S::kRowValues - 1]), 1);
-  if (sub == 0) previous = 0;
-  constexpr uint32_t kCodeWords = S::kRowValues / 16;
-  uint32_t codes[kCodeWords] = {};
-  uint32_t stored = 0;
-#pragma unroll
-  for (uint32_t i = 0; i < S::kRowValues; ++i) {
-    // The place of the highest bit that differs; its upper two bits are 3 less the code.
-    uint32_t highest;
-    asm("{ .reg .b32 t; lop3.b32 t, %1, %2, 1, 0xbe; bfind.u32 %0, t; }"  // (a ^ b) | 1
-        : "=r"(highest)
-        : "r"(top(z[i])), "r"(previous));
-    previous = top(z[i]);
-    codes[i / 16] = codes[i / 16] * 4 + (highest >> 3);
+    for (uint32_t j = 0; j < S::kPieces; ++j)
+      CopyAsync<16>(to + j * (32 / S::kPieces) * S::kRowStride, from + j * 512);
+  } else {
+    LoadRows<T, S::kRowBytes, kAligned>(region, args.values, args.count, first_value);
   }
-#pragma unroll
-  for (uint32_t w = 0; w < kCodeWords; ++w) {
-    const uint32_t mask = kWhole ? kAllLanes : PairMask(valid, w);
-    codes[w] = ~codes[w] & mask;
-    stored += StoredBytes(codes[w], mask, kept);
-  }
-  const uint32_t low_bits = S::kBits - 8 * kept;  // that no value stores
-#pragma unroll
-  for (uint32_t i = 0; i < S::kRowValues; ++i) z[i] >>= low_bits;
-  const uint32_t code_bytes =
-      kWhole ? static_cast<uint32_t>(szx::kBlockValues / 4) : (block_valid + 3) / 4;
-  const uint32_t head = sub == 0 ? S::kHeadBytes + code_bytes : 0;
-  uint32_t region_size = 0;
-  const uint32_t size = coded ? head + stored : 0;
-  const uint32_t offset = WarpExclusiveSum(size, region_size);
-  const uint32_t block_at = __shfl_sync(kAllLanes, offset, lane / S::kLanes * S::kLanes);
-  const uint32_t block_end =
-      __shfl_sync(kAllLanes, offset + size, lane / S::kLanes * S::kLanes + S::kLanes - 1);
-
-  // Tables.
-  const uint32_t coded_lanes = __ballot_sync(kAllLanes, coded && sub == 0);
-  if (exists && sub == 0) {
-    const uint64_t block = region_index * S::kBlocks + lane / S::kLanes;
-    if (coded) {
-      args.sizes[block] = static_cast<uint16_t>(block_end - block_at);
-    } else {
-      reinterpret_cast<T*>(args.medians)[block] = plan.median;
-    }
-  }
-  if (lane == 0) {
-    uint32_t states = 0;
-#pragma unroll
-    for (uint32_t b = 0; b < S::kBlocks; ++b)
-      states |= (coded_lanes >> (b * S::kLanes) & 1u) << (7 - b);
-    args.region_states[region_index] = static_cast<unsigned char>(states);
-  }
-
-  // Stored bytes. All rows are in registers by now.
-  const uint32_t at = offset + head;
-  const uint32_t end = offset + size;
-  uint32_t* words = reinterpret_cast<uint32_t*>(region);
-  __syncwarp();
-  if (coded) {
-    if ((at & 3u) != 0) words[at / 4] = 0;
-    if ((end & 3u) != 0) words[end / 4] = 0;
-  }
-  __syncwarp();
-  StreamWriter writer(region, at);
-  if (coded) {
-    const uint32_t lengths = StoredBits(kept);
-#pragma unroll
-    for (uint32_t i = 0; i < S::kRowValues; ++i) {
-      if (kWhole || i < valid) {
-        const uint32_t n = LengthOf(lengths, codes[i / 16], i % 16);
-        if constexpr (sizeof(T) == 4) {
-          writer.Put(z[i], n);
-        } else {
-          writer.Put(static_cast<uint32_t>(z[i]), min(n, 32u));
-          if (n > 32) writer.Put(static_cast<uint32_t>(z[i] >> 32), n - 32);
-        }
-      }
-    }
-  }
-  __syncwarp();
-  if (coded) writer.Finish();
-  __syncwarp();
-  if (coded) {
-    unsigned char* block = region + block_at;
-    if (sub == 0) {
-      block[0] = static_cast<unsigned char>(plan.required);
-      const Bits median = BitsOf(plan.median);
-#pragma unroll
-      for (uint32_t b = 0; b < sizeof(T); ++b)
-        block[1 + b] = static_cast<unsigned char>(median >> (S::kBits - 8 - 8 * b));
-    }
-    constexpr uint32_t kCodeBytes = S::kRowValues / 4;
-#pragma unroll
-    for (uint32_t b = 0; b < kCodeBytes; ++b) {
-      const uint32_t place = sub * kCodeBytes + b;
-      if (kWhole || place < code_bytes) {
-        block[S::kHeadBytes + place] =
-            static_cast<unsigned char>(codes[b / 4] >> (24 - 8 * (b % 4)));
-      }
-    }
-  }
-  __syncwarp();
-  return region_size | static_cast<uint32_t>(__popc(coded_lanes)) << 16;
 }
 
 template <class T, bool kAligned>
-__global__ void __launch_bounds__(32 * (kWorkers + 1), kResident)
+__global__ void __launch_bounds__(32 * (kWorkers + kAheadHelpers), kResident)
     CompressKernel(const CompressArgs args) {
   using S = SzxTile<T>;
   extern __shared__ __align__(16) unsigned char buffers[];
-  __shared__ WalkShared shared;
+  __shared__ AheadShared shared;
   const double bound = args.device_bound != nullptr ? args.device_bound->ebq : args.bound.ebq;
   const T ebq = static_cast<T>(bound);
   const int bound_exponent = static_cast<int>(BitsOf(bound) >> 52) - 1023;
-  const uint32_t workers = blockDim.x / 32 - 1;
-  const auto encode = [&](uint32_t tile, uint32_t warp, unsigned char* region) -> uint32_t {
-    const uint64_t index = static_cast<uint64_t>(tile) * workers + warp;
-    const uint64_t first_value = index * S::kRegionValues;
-    if (first_value >= args.count) return 0;
-    LoadRows<T, S::kRowBytes, kAligned>(region, args.values, args.count, first_value);
+  const uint32_t workers = blockDim.x / 32 - kAheadHelpers;
+  const auto load = [&](uint32_t tile, uint32_t warp, unsigned char* values) {
+    const uint64_t first_value = static_cast<uint64_t>(tile * workers + warp) * S::kRegionValues;
+    if (first_value < args.count) LoadRegion<T, kAligned>(values, args, first_value);
     CommitCopies();
+  };
+  const auto encode = [&](uint32_t tile, uint32_t warp, const unsigned char* values,
+                          unsigned char* bytes, auto&& loaded, auto&& sized) {
+    const uint32_t index = tile * workers + warp;
+    const uint64_t first_value = static_cast<uint64_t>(index) * S::kRegionValues;
     WaitCopies<0>();
     __syncwarp();
-    if (first_value + S::kRegionValues <= args.count)
-      return EncodeRegion<T, true>(region, args, ebq, bound_exponent, index);
-    return EncodeRegion<T, false>(region, args, ebq, bound_exponent, index);
+    if (first_value + S::kRegionValues <= args.count) {
+      EncodeRegion<T, true>(values, bytes, args, ebq, bound_exponent, index, loaded, sized);
+    } else if (first_value < args.count) {
+      EncodeRegion<T, false>(values, bytes, args, ebq, bound_exponent, index, loaded, sized);
+    } else {
+      loaded();
+      sized(0);
+    }
   };
-  const auto store = [&](unsigned long long at, const unsigned char* region, uint32_t size) {
-    StoreBytes(args.buffer + args.coded_at + at, region, size);
+  const auto store = [&](unsigned long long at, const unsigned char* bytes, uint32_t size) {
+    StorePayload(args.buffer + args.coded_at + at, bytes, size);
   };
-  const auto sum = [&](uint32_t, uint32_t summed) {
-    if (summed >> 16 != 0)
-      atomicAdd(args.coded_blocks, static_cast<unsigned long long>(summed >> 16));
+  const auto sum = [&](uint32_t summed) {
+    const uint32_t coded = summed >> kAheadSizeBits;
+    if (coded != 0) atomicAdd(args.coded_blocks, static_cast<unsigned long long>(coded));
   };
   const auto finish = [&](unsigned long long bytes) { *args.coded_bytes = bytes; };
-  WalkTiles(shared, buffers, S::kRegionBytes, args.scan, args.tiles, encode, store, sum, finish);
+  WalkAhead(shared, buffers, S::kRegionBytes, args.scan, args.tiles, load, encode, store, sum,
+            finish);
 }
 
 // Second kernel: moves the tables to their places in front of the coded blocks. A warp takes 256
@@ -400,7 +604,8 @@ __device__ __forceinline__ void StoreBe(unsigned char* to, typename SzxTile<T>::
 }
 
 template <class T>
-__global__ void __launch_bounds__(kTableThreads) TableKernel(const CompressArgs args) {
+__global__ void __launch_bounds__(kTableThreads)
+    TableKernel(const __grid_constant__ CompressArgs args) {
   using S = SzxTile<T>;
   using Bits = typename S::Bits;
   __shared__ uint32_t tile_shared;
@@ -510,7 +715,7 @@ template <class T>
 LaunchStatus Launch(CompressArgs& args, double relative, double* bound_out, void* workspace,
                     cudaStream_t stream) {
   using S = SzxTile<T>;
-  const uint32_t workers = WarpsThatFit(2 * S::kRegionBytes, kWorkers, kResident);
+  const uint32_t workers = WarpsThatFit(kAheadBuffers * S::kRegionBytes, kWorkers, kResident);
   if (workers == 0) return LaunchStatus::kLaunchFailed;
   const Scratch scratch = Scratch::For<T>(args.count, workers);
   auto* const bytes = static_cast<unsigned char*>(workspace);
@@ -535,8 +740,9 @@ LaunchStatus Launch(CompressArgs& args, double relative, double* bound_out, void
     const auto kernel = reinterpret_cast<uintptr_t>(args.values) % 16 == 0
                             ? CompressKernel<T, true>
                             : CompressKernel<T, false>;
-    const LaunchStatus status = LaunchResident(kernel, args, args.tiles, 32 * (workers + 1),
-                                               workers * 2 * S::kRegionBytes, stream);
+    const LaunchStatus status =
+        LaunchResident(kernel, args, args.tiles, 32 * (workers + kAheadHelpers),
+                       workers * kAheadBuffers * S::kRegionBytes, stream);
     if (status != LaunchStatus::kOk) return status;
   }
   return StartKernel(TableKernel<T>, scratch.table_words, kTableThreads, 0, stream, args);
