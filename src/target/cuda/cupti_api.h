@@ -120,7 +120,7 @@ struct CuptiApi {
     snprintf(why, why_size, "it has no '%s'", symbol); \
     return false;                                      \
   }                                                    \
-  memcpy(&(name), &found, sizeof found);
+  memcpy(static_cast<void*>(&(name)), static_cast<const void*>(&found), sizeof found);
     SZARENA_CUPTI_FUNCTIONS(SZARENA_FIND)
 #undef SZARENA_FIND
     if (GetVersion(&version) != 0 || !KnownCupti(version)) {

@@ -161,9 +161,10 @@ Result<void> FindTracer(const sandbox::Sandbox& sandbox, sandbox::Command comman
 // `cupti`: libraries to try.
 Result<Probed> ProbeDevice(const sandbox::Sandbox& sandbox, const std::string& folder,
                            const std::vector<std::string>& cupti) {
-  if (folder.empty())
+  if (folder.empty()) {
     return Fail(ErrorCode::kUnavailable,
                 "no CUDA device: not run (the driver's library libcuda.so.1 was not found)");
+  }
   Probed probed;
   DeviceAccess& access = probed.access;
   access.nodes = DeviceNodes();

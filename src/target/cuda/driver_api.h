@@ -112,7 +112,7 @@ struct DriverApi {
     snprintf(why, why_size, "the CUDA driver has no '%s'", symbol); \
     return false;                                                   \
   }                                                                 \
-  memcpy(&(name), &found, sizeof found);
+  memcpy(static_cast<void*>(&(name)), static_cast<const void*>(&found), sizeof found);
     SZARENA_CUDA_FUNCTIONS(SZARENA_FIND)
 #undef SZARENA_FIND
     return true;

@@ -79,7 +79,7 @@ HOST_CUPTI cuptiActivityRegisterCallbacks(szarena::target::cuda::CuptiBufferRequ
   void* found = driver == nullptr ? nullptr : dlsym(driver, "szarena_host_observe");
   if (found == nullptr) return 15;
   int (*observe)(szarena_host_observer) = nullptr;
-  memcpy(&observe, &found, sizeof found);
+  memcpy(static_cast<void*>(&observe), static_cast<const void*>(&found), sizeof found);
   return observe([](const szarena_host_activity& activity) { activities.push_back(activity); });
 }
 HOST_CUPTI cuptiActivityEnable(uint32_t) { return Wrong("refuses") ? 15 : 0; }
