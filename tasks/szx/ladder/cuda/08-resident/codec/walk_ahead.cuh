@@ -62,8 +62,8 @@ __device__ __forceinline__ void WalkAhead(AheadShared& shared, unsigned char* bu
     shared.tile[0] = atomicAdd(scan.ticket, 1u);
     for (uint32_t i = 0; i < kSlots; ++i) {
       shared.sizes_ready[i].Init(1 + i, workers, workers + 1);
-      shared.walk_ready[i].Init(4 + i, workers, 2);
-      shared.places_ready[i].Init(7 + i, 1, workers + 1);
+      shared.walk_ready[i].Init(4 + i, 1, 2);
+      shared.places_ready[i].Init(7 + i, workers + 1, workers + 2);
       if (i < 2) shared.tile_ready[i].Init(10 + i, 1, workers + 1);
     }
   }
@@ -88,13 +88,15 @@ __device__ __forceinline__ void WalkAhead(AheadShared& shared, unsigned char* bu
       if (lane == 0) sum(summed);
       uint32_t unused = 0;
       const uint32_t before = WarpExclusiveSum(size & kAheadSizeMask, unused);
+      if (step >= kSlots) shared.places_ready[slot].Observe(step / kSlots - 1);
       if (lane < workers) shared.region_at[slot][lane] = before;
+      shared.places_ready[slot].Arrive(lane < workers);
       if (lane == 0) {
         shared.walk_tile[slot] = tile;
         shared.walk_size[slot] = total;
         shared.walk_last[slot] = next_tile >= tiles ? 1 : 0;
       }
-      shared.walk_ready[slot].Arrive(lane < workers);
+      shared.walk_ready[slot].Arrive(lane == 0);
       tile = next_tile;
       next_tile = hand_over(step + 2, taken);
     }
@@ -105,9 +107,13 @@ __device__ __forceinline__ void WalkAhead(AheadShared& shared, unsigned char* bu
     for (uint32_t step = 0; !last; ++step) {
       const uint32_t slot = step % kSlots;
       shared.walk_ready[slot].Wait(step / kSlots);
-      const uint32_t walked = shared.walk_tile[slot];
-      const uint32_t size = shared.walk_size[slot];
-      last = shared.walk_last[slot] != 0;
+      shared.sizes_ready[slot].Observe(step / kSlots);
+      const auto read = [&](const uint32_t& entry) {
+        return __shfl_sync(kAllLanes, lane == 0 ? entry : 0, 0);
+      };
+      const uint32_t walked = read(shared.walk_tile[slot]);
+      const uint32_t size = read(shared.walk_size[slot]);
+      last = read(shared.walk_last[slot]) != 0;
       const unsigned long long at = ScanTile(scan, walked, size, [] { __nanosleep(kBeforeWalk); });
       if (lane == 0) {
         shared.tile_at[slot] = at;
