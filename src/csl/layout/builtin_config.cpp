@@ -150,7 +150,8 @@ Operand BindControlTask(BuiltinCall& call) {
   return Bind(call, TaskKind::kControl, *fn, *id);
 }
 
-// @bind_task(task, color) of old programs: a task with params consumes the colour's wavelets.
+// @bind_task(task, color) of old programs: a task with params consumes the colour's wavelets;
+// activated, it gets zero.
 Operand BindTask(BuiltinCall& call) {
   FnTemplate* fn = FunctionArg(call, 0, true);
   HandleKind kind{};
@@ -163,7 +164,12 @@ Operand BindTask(BuiltinCall& call) {
     return CheckPayload(call, *fn, 0) ? Bind(call, TaskKind::kControl, *fn, *id) : Operand::Error();
   bool has_params = !call.eval.types()[fn->type].params.empty();
   if (has_params && !CheckPayload(call, *fn, 1)) return Operand::Error();
-  return Bind(call, has_params ? TaskKind::kData : TaskKind::kLocal, *fn, *id);
+  Operand bound = Bind(call, has_params ? TaskKind::kData : TaskKind::kLocal, *fn, *id);
+  if (has_params && !bound.IsError() && !call.eval.session().IsWse3()) {
+    auto& tasks = call.eval.code_class().tasks;
+    tasks.push_back({TaskKind::kLocal, tasks.back().id, tasks.back().function, false});
+  }
+  return bound;
 }
 
 Operand BindRotatingTasks(BuiltinCall& call) {

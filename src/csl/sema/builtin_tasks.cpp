@@ -14,7 +14,7 @@ std::optional<uint32_t> Evaluator::TaskIdOf(FnTemplate& task, Span span) {
   std::optional<uint32_t> id;
   for (const bytecode::TaskBinding& binding : code_class().tasks) {
     if (binding.function != *function) continue;
-    if (id) {
+    if (id && *id != binding.id) {
       Report(DiagKind::kTaskBoundTwice, span, TextOf(task.name));
       return std::nullopt;
     }
