@@ -8,12 +8,14 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
 
 #include "base/bytes.h"
+#include "codec/core/bound.h"
 #include "codec/szp/reference.h"
 #include "codec/szx/reference.h"
 #include "field/counter_rng.h"
@@ -383,6 +385,61 @@ TEST(SzxCandidates, RefuseDamage) {
 TEST(CudaCandidates, SzpGivesTheReferencesBytes) {
   for (const auto& folder : CandidateFolders("szp", task::Target::kCuda))
     CheckCompressor(folder, kSzp);
+}
+
+// Values whose errors are the bound give or take some roundings: alone in their blocks, or all.
+template <typename T>
+std::vector<T> AtTheBound(T bound, uint64_t seed) {
+  field::CounterRng rng(seed, 1);
+  uint64_t draws = 0;
+  const auto below = [&](uint64_t n) { return rng.Bits(draws++) % n; };
+  std::vector<T> values(32 * 70 + below(32));
+  for (size_t first = 0; first < values.size(); first += 32) {
+    const bool all = below(8) == 0;
+    for (uint64_t i = 0; i < (all ? 32 : 1); ++i) {
+      T value = bound * static_cast<T>(2 * below(uint64_t{1} << below(14)) + 1);
+      for (uint64_t steps = below(4); steps > 0; --steps) value = std::nextafter(value, T{0});
+      for (uint64_t steps = below(4); steps > 0; --steps) value = std::nextafter(value, 4 * value);
+      const size_t place = first + (all ? i : below(32));
+      if (place < values.size()) values[place] = below(2) == 0 ? value : -value;
+    }
+  }
+  return values;
+}
+template <typename T>
+void CheckAtTheBound(const Candidate& candidate) {
+  constexpr bool kSingle = std::same_as<T, float>;
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    field::CounterRng rng(seed, 2);
+    // Every fifth a power of two, which the quantiser's scale is exact for.
+    const double bound =
+        std::ldexp(seed % 5 == 0 ? 1 : 1 + rng.Uniform(0), static_cast<int>(rng.Bits(1) % 60) - 30);
+    const std::vector<T> values = AtTheBound(codec::RoundBoundDown<T>(bound), seed);
+    const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
+    for (uint32_t mode : kSzp.modes) {
+      const std::string what = fmt::format("bound {} mode {}", bound, mode);
+      szarena_problem problem = Problem(values.size(), kSingle ? SZARENA_F32 : SZARENA_F64, bound);
+      problem.mode = mode;
+      problem.block_size = 32;
+      problem.pad_blocks = 1024;
+      const auto type = kSingle ? codec::DType::kF32 : codec::DType::kF64;
+      const auto params = SzpParams(bound, mode);
+      Bytes expected(*codec::szp::MaxPayloadSize(values.size(), type, params));
+      const size_t room = expected.size();
+      expected.resize(
+          *codec::szp::ReferenceCompress({bytes, values.size(), type}, params, expected));
+      ASSERT_TRUE(candidate.Forward(problem, {bytes, bytes + values.size() * sizeof(T)}, room,
+                                    what) == expected)
+          << what;
+    }
+  }
+}
+TEST(CudaCandidates, SzpDecidesAtTheBoundAsTheReferenceDoes) {
+  const Candidate& candidate =
+      Candidate::Of(task::LoadTask(kRoot, "szp")->targets[task::Target::kCuda].baseline, true);
+  ASSERT_TRUE(candidate.library.ok() && candidate.workspace && candidate.forward);
+  CheckAtTheBound<float>(candidate);
+  CheckAtTheBound<double>(candidate);
 }
 TEST(CudaCandidates, SzxGivesTheReferencesBytes) {
   for (const auto& folder : CandidateFolders("szx", task::Target::kCuda))

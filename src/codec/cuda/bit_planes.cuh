@@ -14,6 +14,13 @@ __device__ __forceinline__ uint32_t Select(uint32_t mask, uint32_t where_set, ui
   return merged;
 }
 
+// One instruction too.
+__device__ __forceinline__ uint32_t Or(uint32_t a, uint32_t b, uint32_t c) {
+  uint32_t merged;
+  asm("lop3.b32 %0, %1, %2, %3, 0xfe;" : "=r"(merged) : "r"(a), "r"(b), "r"(c));
+  return merged;
+}
+
 // In each of the four byte lanes: bit c of w[r] goes to bit r of w[c].
 __device__ __forceinline__ void TransposeBytes(uint32_t (&w)[8]) {
 #pragma unroll
@@ -55,6 +62,25 @@ __device__ __forceinline__ void PlanesOf(const uint32_t (&values)[32], unsigned 
     planes[7 - j] = __byte_perm(low, high, 0x5410);  // value j becomes bit 7 - j
   }
   TransposeBytes(planes);
+}
+
+// The 8 * kBytes planes of 32 values.
+template <int kBytes>
+__device__ __forceinline__ void PlanesOfBytes(const uint32_t (&values)[32], uint32_t (&planes)[kBytes][8]) {
+  if constexpr (kBytes == 2) {
+#pragma unroll
+    for (int j = 0; j < 8; ++j) {
+      const uint32_t low = __byte_perm(values[j], values[8 + j], 0x5410);
+      const uint32_t high = __byte_perm(values[16 + j], values[24 + j], 0x5410);
+      planes[0][7 - j] = __byte_perm(low, high, 0x6420);
+      planes[1][7 - j] = __byte_perm(low, high, 0x7531);
+    }
+    TransposeBytes(planes[0]);
+    TransposeBytes(planes[1]);
+  } else {
+#pragma unroll
+    for (int b = 0; b < kBytes; ++b) PlanesOf(values, b, planes[b]);
+  }
 }
 
 // The 32 values of 8 * kBytes planes. kOnTop: what their highest byte is, where it is in none of the planes.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// As tile_walk.cuh, for codecs that keep a region in registers while they encode it: the next
+// As szp_walk.cuh, for codecs that keep a region in registers while they encode it: the next
 // tile's values are on their way meanwhile, and a tile's place may be found two steps late before
 // anybody waits for it.
 //

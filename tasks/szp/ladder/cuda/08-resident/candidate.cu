@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SZp, step 8: the kernels of the CUDA codec behind the contract's functions. codec/ is copied from the codec by
-// tools/cuda_steps; start reading at codec/tile_walk.cuh.
+// tools/cuda_steps; start reading at codec/szp_walk.cuh.
 #include <cuda_runtime.h>
 
 #include <cstddef>

@@ -23,8 +23,9 @@ struct Tile {
   static constexpr uint32_t kRowBytes = kBlockValues * sizeof(T);
   static constexpr uint32_t kRowStride = kRowBytes + 16;
   static constexpr uint32_t kRegionBytes = kBlocksPerRegion * kRowStride;
-  static constexpr uint32_t kWorkers = sizeof(T) == 4 ? 12 : 4;          // of a thread block that compresses, at most
-  static constexpr uint32_t kResident = sizeof(T) == 4 ? 2 : 3;          // thread blocks on a multiprocessor
+  // Of a thread block that compresses, at most, and thread blocks on a multiprocessor: few and large tiles, since every one has to find its place.
+  static constexpr uint32_t kWorkers = sizeof(T) == 4 ? 24 : 12;
+  static constexpr uint32_t kResident = 1;
   static constexpr uint32_t kPieces = kRowBytes / 16;  // 16-byte pieces of a row
 };
 
