@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a grid compresses an array in one pass. A thread block stays and takes tile after tile; each of its worker warps takes
-// one region of a tile into registers and encodes it. Two more warps help: the publisher takes tickets and makes sizes
-// known at once, the scanner finds places by decoupled look-back. With one warp for both, a size would wait for the walk of
-// the tile before, and that walk for sizes of other thread blocks.
+// one region of a tile into registers and encodes it. Two more warps help: one takes tickets, the scanner finds places by
+// decoupled look-back.
 //
 // Step i of a worker: take tile i's values into registers, tell the bytes that they will need, start loading tile i + 1 to where
 // they were, store tile i - 1's payload, whose place the scanner has found meanwhile, and write tile i's to where that was. The
@@ -21,7 +20,7 @@ constexpr uint32_t kMostWorkers = 24;
 constexpr uint32_t kHelpers = 2;  // warps beside the workers
 
 struct WalkShared {
-  uint32_t tile[2];                       // by step: written by the publisher
+  uint32_t tile[2];                       // by step: written by the warp that takes tickets
   uint32_t sized_tile[2];                 // by step: written by worker 0, with its size
   uint32_t region_size[2][kMostWorkers];  // by step: written by the workers
   unsigned long long
@@ -80,7 +79,7 @@ __device__ __forceinline__ void WalkTiles(WalkShared& shared, unsigned char* buf
     for (uint32_t i = 0; i < 2; ++i) {
       shared.tile_ready[i].Init(1 + i, 1, workers + 1);
       shared.begun[i].Init(3 + i, workers, workers + 1);
-      shared.sizes_ready[i].Init(5 + i, workers, workers + kHelpers);
+      shared.sizes_ready[i].Init(5 + i, workers, workers + 1);
       shared.places_ready[i].Init(7 + i, workers, workers + 1);
     }
   }
@@ -92,17 +91,13 @@ __device__ __forceinline__ void WalkTiles(WalkShared& shared, unsigned char* buf
     return shared.tile[step % 2];
   };
   if (warp == workers + 1) {
-    uint32_t step = 0;
-    for (; tile < tiles; ++step) {
+    for (uint32_t step = 0; tile < tiles; ++step) {
       shared.begun[step % 2].Wait(step / 2);
       const uint32_t next_tile = lane == 0 ? atomicAdd(scan.ticket, 1u) : 0;
       if (lane == 0) shared.tile[(step + 1) % 2] = next_tile;
       shared.tile_ready[(step + 1) % 2].Arrive(lane == 0);
-      shared.sizes_ready[step % 2].Wait(step / 2);
-      PublishSum(scan, tile, ReduceAdd(lane < workers ? shared.region_size[step % 2][lane] : 0));
       tile = __shfl_sync(kAllLanes, next_tile, 0);
     }
-    shared.sizes_ready[step % 2].Wait(step / 2);  // named barriers count those who wait
     return;
   }
   if (warp == workers) {
@@ -112,6 +107,7 @@ __device__ __forceinline__ void WalkTiles(WalkShared& shared, unsigned char* buf
       if (tile >= tiles) return;
       const uint32_t size = lane < workers ? shared.region_size[step % 2][lane] : 0;
       const uint32_t total = ReduceAdd(size);
+      PublishSum(scan, tile, total);
       uint32_t unused = 0;
       const uint32_t before = WarpExclusiveSum(size, unused);
       __nanosleep(kBeforeWalk);
