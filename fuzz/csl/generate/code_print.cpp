@@ -67,8 +67,10 @@ std::string Print(const Stmt& s, int indent) {
       return fmt::format("{}{}inline for ({}) |{}| {}\n", pad, label, Range(s), s.variable->name,
                          Braces(s.bodies[0], indent));
     case Stmt::Kind::kForArray:
-      return fmt::format("{}{}for ({}) |{}, {}| {}\n", pad, label, s.source->name, s.variable->name,
-                         s.second->name, Braces(s.bodies[0], indent));
+      // The index is a comptime_int where the function is called at compile time.
+      return fmt::format(
+          "{0}{1}for ({2}) |{3}, {4}_at| {{\n{0}  const {4}: u16 = {4}_at;\n{5}{0}}}\n", pad, label,
+          s.source->name, s.variable->name, s.second->name, PrintBody(s.bodies[0], indent + 1));
     case Stmt::Kind::kWhile:
       return fmt::format("{}var {}: {} = 0;\n{}{}while ({} < {}) : ({} += 1) {}\n", pad,
                          s.variable->name, s.variable->type.Name(), pad, label, s.variable->name,

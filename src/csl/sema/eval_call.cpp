@@ -53,6 +53,13 @@ Operand Evaluator::CallFn(FnTemplate& fn, std::vector<Operand> args, std::vector
   const std::string_view name = TextOf(fn.name);
   const size_t wanted = fn.module->ast->Get(fn.node->params).size();
   if (fn.node->is_task) return Report(DiagKind::kCallOfTask, span, name);
+  // Functions of libraries that older SDKs declare with fewer params: the rest, anytype, is void.
+  const std::vector<TypeId>& params = types()[fn.type].params;
+  while (args.size() < wanted && fn.module->is_library &&
+         types().kind(params[args.size()]) == TypeKind::kAnyType) {
+    args.push_back(Operand::Of(MakeVoid(types().void_type())));
+    spans.push_back(span);
+  }
   if (args.size() != wanted) {
     session()
         .diags.Report(DiagKind::kCallArity, span, name, wanted, args.size())

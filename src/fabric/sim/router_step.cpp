@@ -88,10 +88,12 @@ void Tile::StepRouter(uint32_t id, uint64_t t) {
     if (s.teardown && !host_out) continue;
     const uint32_t allowed = host_out ? waiting & kRampBit : waiting & s.rx;
     if (allowed == 0) {
-      if (s.blocked_since == 0) s.blocked_since = t;
+      // Reported once: how often a router looks again depends on the threads.
+      const bool is_new = s.blocked_since == 0;
+      if (is_new) s.blocked_since = t;
       // A route that was emptied on purpose is closed: its wavelets wait until it is set again.
       const bool closed = s.configured && s.rx == 0 && s.tx == 0;
-      if (!closed && (s.rx == 0 || !s.configured)) {
+      if (is_new && !closed && (s.rx == 0 || !s.configured)) {
         Report(f.PeAt(id), TrapKind::kNoRoute, t, kNoIndex, 0,
                fmt::format("a wavelet on colour {} came in from {}, the router has no route for it",
                            c, DirectionName(static_cast<Direction>(std::countr_zero(waiting)))));

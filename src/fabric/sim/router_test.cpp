@@ -462,13 +462,14 @@ TEST(Routes, FaultsAreNamed) {
   ASSERT_FALSE(f->traps().empty());
   EXPECT_EQ(f->traps()[0].kind, TrapKind::kRouteToNowhere);
   ProgramKit none(2, 1);
-  none.Place(0, 0, Sender(none, 6, {{5, false}}));
+  none.Place(0, 0, Sender(none, 6, {{5, false}, {6, false}, {7, false}, {8, false}}));
   none.Place(1, 0, Collector(none, 6));
   none.Route(0, 0, 6, {kR}, {kE});  // and no route there
   f = Launch(none);
   ASSERT_FALSE(f->traps().empty());
   EXPECT_EQ(f->traps()[0].kind, TrapKind::kNoRoute);
   EXPECT_EQ(f->traps()[0].x, 1);
+  EXPECT_EQ(f->traps()[0].ToString().find("times"), std::string::npos) << "named once a stall";
 }
 
 TEST(Ports, AnOpenPortHoldsItsColourBackWhenItIsFull) {
