@@ -222,6 +222,7 @@ __device__ __forceinline__ bool QuantiseRowsExactly(unsigned char* region, uint3
       if (lane > 0) d = q - before;
     }
     const uint32_t signs = __brev(__ballot_sync(kAllLanes, d < 0));
+    __syncwarp();
     // Raw rows stay as they are.
     if (!row_raw) reinterpret_cast<uint32_t*>(values)[lane] = static_cast<uint32_t>(abs(d));
     if (lane == row) {

@@ -88,7 +88,8 @@ __device__ __forceinline__ void WalkTiles(WalkShared& shared, unsigned char* buf
   // Waits for the tile of a step after the first.
   const auto tile_of = [&](uint32_t step) {
     shared.tile_ready[step % 2].Wait((step - 1) / 2);
-    return shared.tile[step % 2];
+    // Race checkers follow each lane's own arrivals: only the lane that arrives looks.
+    return __shfl_sync(kAllLanes, lane == 0 ? shared.tile[step % 2] : 0, 0);
   };
   if (warp == workers + 1) {
     for (uint32_t step = 0; tile < tiles; ++step) {
@@ -103,7 +104,7 @@ __device__ __forceinline__ void WalkTiles(WalkShared& shared, unsigned char* buf
   if (warp == workers) {
     for (uint32_t step = 0;; ++step) {
       shared.sizes_ready[step % 2].Wait(step / 2);
-      tile = shared.sized_tile[step % 2];
+      tile = __shfl_sync(kAllLanes, lane == 0 ? shared.sized_tile[step % 2] : 0, 0);
       if (tile >= tiles) return;
       const uint32_t size = lane < workers ? shared.region_size[step % 2][lane] : 0;
       const uint32_t total = ReduceAdd(size);
@@ -122,7 +123,7 @@ __device__ __forceinline__ void WalkTiles(WalkShared& shared, unsigned char* buf
   uint32_t size = 0;  // of what lies in `bytes`
   const auto store_step = [&](uint32_t step) {
     shared.places_ready[step % 2].Wait(step / 2);
-    store(shared.region_at[step % 2][warp], bytes, size);
+    store(__shfl_sync(kAllLanes, lane == 0 ? shared.region_at[step % 2][warp] : 0, 0), bytes, size);
     __syncwarp();
   };
   uint32_t step = 0;
