@@ -2,8 +2,11 @@
 // CUDA on the host, for tests: what the kernels and host code of the candidates use of it, so that
 // they are compiled by the host's compiler and run where there is no GPU. A thread is a fiber;
 // those of a block take turns, one at a time, and blocks run one after another in the order of
-// their numbers. So results are tested, and not speed, races or memory models. cuda_on_host.py
-// makes C++ of launches and of the few PTX statements in use.
+// their numbers. So results are tested, and not speed or memory models. cuda_on_host.py makes C++ of
+// launches and of the few PTX statements in use.
+// Compiled with -fsanitize=thread, races between the threads of a block are looked for: a fiber is a
+// thread to ThreadSanitizer, and what orders accesses is what orders them on a device: barriers,
+// hand-overs, __syncwarp, atomic operations, the end of a block. Shuffles and votes order nothing.
 #pragma once
 
 #include <algorithm>
@@ -85,7 +88,45 @@ cuda_on_host_switch:
   ret
 )");
 
+#ifdef __SANITIZE_THREAD__
+extern "C" {
+void* __tsan_create_fiber(unsigned flags);
+void __tsan_destroy_fiber(void* fiber);
+void* __tsan_get_current_fiber();
+void __tsan_switch_to_fiber(void* fiber, unsigned flags);
+void __tsan_acquire(void* at);
+void __tsan_release(void* at);
+void AnnotateIgnoreReadsBegin(const char* file, int line);
+void AnnotateIgnoreReadsEnd(const char* file, int line);
+void AnnotateIgnoreWritesBegin(const char* file, int line);
+void AnnotateIgnoreWritesEnd(const char* file, int line);
+}
+#endif
+
 namespace emulated {
+
+// What ThreadSanitizer is told.
+#ifdef __SANITIZE_THREAD__
+constexpr bool kLooksForRaces = true;
+inline void Acquire(const void* at) { __tsan_acquire(const_cast<void*>(at)); }
+inline void Release(const void* at) { __tsan_release(const_cast<void*>(at)); }
+// While it lives, accesses are the emulation's own, or atomic.
+struct Unwatched {
+  Unwatched() {
+    AnnotateIgnoreReadsBegin("", 0);
+    AnnotateIgnoreWritesBegin("", 0);
+  }
+  ~Unwatched() {
+    AnnotateIgnoreWritesEnd("", 0);
+    AnnotateIgnoreReadsEnd("", 0);
+  }
+};
+#else
+constexpr bool kLooksForRaces = false;
+inline void Acquire(const void*) {}
+inline void Release(const void*) {}
+struct Unwatched {};
+#endif
 
 [[noreturn]] inline void Die(const char* what) {
   fprintf(stderr, "CUDA on the host: %s (block %u, thread %u)\n", what, blockIdx.x, threadIdx.x);
@@ -112,6 +153,7 @@ using Site = std::source_location;
 struct Thread {
   void* stack_pointer = nullptr;
   bool done = false;
+  void* fiber = nullptr;  // ThreadSanitizer's
 };
 
 struct Machine {
@@ -126,6 +168,7 @@ struct Machine {
   unsigned current = 0;
   uint64_t idle = 0;  // turns without anything that others wait for
   void* scheduler = nullptr;
+  void* scheduler_fiber = nullptr;
   std::function<void()> kernel;
 };
 inline Machine& Host() {
@@ -135,7 +178,34 @@ inline Machine& Host() {
 // In the library itself, so that addresses in shared memory fit 32 bits.
 inline unsigned char dynamic_shared[256 << 10] __attribute__((aligned(16)));
 
+inline void BecomeFiber([[maybe_unused]] void* fiber) {
+#ifdef __SANITIZE_THREAD__
+  constexpr unsigned kOrdersNothing = 1;
+  __tsan_switch_to_fiber(fiber, kOrdersNothing);
+#endif
+}
+inline void* MakeFiber() {
+#ifdef __SANITIZE_THREAD__
+  return __tsan_create_fiber(0);
+#else
+  return nullptr;
+#endif
+}
+inline void EndFiber([[maybe_unused]] void* fiber) {
+#ifdef __SANITIZE_THREAD__
+  __tsan_destroy_fiber(fiber);
+#endif
+}
+inline void* ThisFiber() {
+#ifdef __SANITIZE_THREAD__
+  return __tsan_get_current_fiber();
+#else
+  return nullptr;
+#endif
+}
+
 inline __attribute__((noinline)) void Yield() {
+  const Unwatched all;
   Machine& host = Host();
   const unsigned me = host.current;
   // As many turns in vain as this: nothing will ever come.
@@ -147,25 +217,33 @@ inline __attribute__((noinline)) void Yield() {
   host.current = next;
   const uint3 mine = threadIdx;
   threadIdx = {next, 0, 0};
+  BecomeFiber(host.threads[next].fiber);
   cuda_on_host_switch(&host.threads[me].stack_pointer, host.threads[next].stack_pointer);
   threadIdx = mine;
 }
 
 inline void Main() {
+  Acquire(&Host().left);  // what was before the launch, and blocks before
   Machine& host = Host();
   host.kernel();
+  Release(&Host().left);
+  const Unwatched all;
   const unsigned me = host.current;
   host.threads[me].done = true;
   host.alive[me / 32] &= ~(1u << me % 32);
   host.idle = 0;
   --host.left;
   void* unused = nullptr;
-  if (host.left == 0) cuda_on_host_switch(&unused, host.scheduler);
+  if (host.left == 0) {
+    BecomeFiber(host.scheduler_fiber);
+    cuda_on_host_switch(&unused, host.scheduler);
+  }
   unsigned next = me;
   do next = (next + 1) % host.count;
   while (host.threads[next].done);
   host.current = next;
   threadIdx = {next, 0, 0};
+  BecomeFiber(host.threads[next].fiber);
   cuda_on_host_switch(&unused, host.threads[next].stack_pointer);
   Die("a thread goes on after its end");
 }
@@ -199,11 +277,17 @@ inline void Launch(std::function<void()> kernel, dim3 grid, dim3 block, size_t s
       void** frame = reinterpret_cast<void**>(top) - 7;
       for (int i = 0; i < 6; ++i) frame[i] = nullptr;
       frame[6] = reinterpret_cast<void*>(&Main);
-      host.threads[t] = {frame, false};
+      // A new one each time: what a fiber was in when it ended is no beginning.
+      host.threads[t] = {frame, false, MakeFiber()};
     }
     host.current = 0;
     threadIdx = {0, 0, 0};
+    host.scheduler_fiber = ThisFiber();
+    Release(&host.left);
+    BecomeFiber(host.threads[0].fiber);
     cuda_on_host_switch(&host.scheduler, host.threads[0].stack_pointer);
+    Acquire(&host.left);
+    for (unsigned t = 0; t < block.x; ++t) EndFiber(host.threads[t].fiber);
   }
 }
 
@@ -211,6 +295,7 @@ inline void Launch(std::function<void()> kernel, dim3 grid, dim3 block, size_t s
 // sees them.
 template <class Read>
 inline __attribute__((noinline)) auto Meet(uint32_t mask, uint64_t value, Site site, Read read) {
+  const Unwatched all;
   Machine& host = Host();
   const unsigned lane = threadIdx.x % 32;
   Meeting& warp = host.warps[threadIdx.x / 32];
@@ -287,8 +372,10 @@ inline uint32_t Ballot(uint32_t mask, bool value, Site site) {
 }
 
 inline __attribute__((noinline)) void Barrier() {
+  const Unwatched all;
   Machine& host = Host();
   const uint64_t generation = host.barrier_generation;
+  Release(&host.barrier_generation);
   ++host.barrier_arrived;
   while (host.barrier_generation == generation) {
     if (host.barrier_arrived >= host.left) {
@@ -299,6 +386,7 @@ inline __attribute__((noinline)) void Barrier() {
       Yield();
     }
   }
+  Acquire(&host.barrier_generation);
 }
 
 // Shared memory by 32-bit addresses. Place 0 is never used.
@@ -320,17 +408,44 @@ struct HandoverState {
   uint32_t phases;
 };
 inline void HandoverInit(uint32_t at, uint32_t arrivals) {
+  const Unwatched all;
   *At<HandoverState>(at) = {static_cast<uint16_t>(arrivals), static_cast<uint16_t>(arrivals), 0};
 }
 inline void HandoverArrive(uint32_t at) {
+  const Unwatched all;
+  Release(At<HandoverState>(at));
   HandoverState& state = *At<HandoverState>(at);
   Host().idle = 0;
   if (--state.pending == 0) state.pending = state.expected, ++state.phases;
 }
 inline uint32_t HandoverTry(uint32_t at, uint32_t parity) {
-  if ((At<HandoverState>(at)->phases & 1) != parity) return 1;
+  const Unwatched all;
+  if ((At<HandoverState>(at)->phases & 1) != parity) {
+    Acquire(At<HandoverState>(at));
+    return 1;
+  }
   Yield();
   return 0;
+}
+
+// Memory that is read and written by atomic operations.
+template <class T>
+T AtomicLoad(const T* at, bool acquire) {
+  const Unwatched all;
+  if (acquire) Acquire(at);
+  return *at;
+}
+template <class T, class U>
+void AtomicStore(T* at, U value, bool release) {
+  const Unwatched all;
+  if (release) Release(at);
+  *at = static_cast<T>(value);
+}
+// An atomic operation at its default order orders nothing else.
+template <class T, class Change>
+T AtomicChange(T* at, Change change) {
+  const Unwatched all;
+  return std::exchange(*at, static_cast<T>(change(*at)));
 }
 
 }  // namespace emulated
@@ -378,7 +493,10 @@ inline uint32_t __reduce_max_sync(uint32_t mask, uint32_t value,
   return emulated::Reduce(mask, value, at, [](uint32_t a, uint32_t b) { return std::max(a, b); });
 }
 inline void __syncwarp(uint32_t mask = 0xffffffffu, emulated::Site at = emulated::Site::current()) {
+  const void* const warp = &emulated::Host().warps[threadIdx.x / 32];
+  emulated::Release(warp);
   emulated::Ballot(mask, true, at);
+  emulated::Acquire(warp);
 }
 inline void __syncthreads() { emulated::Barrier(); }
 inline void __threadfence() {}
@@ -388,20 +506,20 @@ inline void __nanosleep(unsigned) { emulated::Yield(); }
 template <class T, class U>
 T atomicAdd(T* at, U value) {
   emulated::Host().idle = 0;
-  return std::exchange(*at, static_cast<T>(*at + static_cast<T>(value)));
+  return emulated::AtomicChange(at, [&](T old) { return old + static_cast<T>(value); });
 }
 template <class T, class U>
 T atomicOr(T* at, U value) {
-  return std::exchange(*at, static_cast<T>(*at | static_cast<T>(value)));
+  return emulated::AtomicChange(at, [&](T old) { return old | static_cast<T>(value); });
 }
 template <class T, class U>
 T atomicMax(T* at, U value) {
-  return std::exchange(*at, std::max(*at, static_cast<T>(value)));
+  return emulated::AtomicChange(at, [&](T old) { return std::max(old, static_cast<T>(value)); });
 }
 template <class T, class U>
 T atomicExch(T* at, U value) {
   emulated::Host().idle = 0;
-  return std::exchange(*at, static_cast<T>(value));
+  return emulated::AtomicChange(at, [&](T) { return static_cast<T>(value); });
 }
 
 template <class T>

@@ -11,10 +11,10 @@ PTX = [
     ("mbarrier.init", "emulated::HandoverInit({0}, {1});"),
     ("mbarrier.arrive", "emulated::HandoverArrive({0});"),
     ("mbarrier.try_wait.parity", "{0} = emulated::HandoverTry({1}, {2});"),
-    ("ld.acquire.gpu.global.u32", "{0} = *({1});"),
-    ("st.release.gpu.global.u32", "*({0}) = {1};"),
-    ("ld.relaxed.gpu.global.u64", "{0} = *({1});"),
-    ("st.relaxed.gpu.global.u64", "*({0}) = {1};"),
+    ("ld.acquire.gpu.global.u32", "{0} = emulated::AtomicLoad({1}, true);"),
+    ("st.release.gpu.global.u32", "emulated::AtomicStore({0}, {1}, true);"),
+    ("ld.relaxed.gpu.global.u64", "{0} = emulated::AtomicLoad({1}, false);"),
+    ("st.relaxed.gpu.global.u64", "emulated::AtomicStore({0}, {1}, false);"),
     ("cp.async.cg.shared.global", "memcpy(emulated::At<void*>({0}), {1}, 16);"),
     ("cp.async.ca.shared.global", "memcpy(emulated::At<void*>({0}), {1}, {2});"),
     ("cp.async.commit_group", ";"),
@@ -31,7 +31,7 @@ PTX = [
     ("lop3.b32 %0, %1, %2, %3, 0xca", "{0} = ({1} & ({2})) | (~{1} & ({3}));"),
     ("lop3.b32 %0, %1, %2, %3, 0xfe", "{0} = ({1}) | ({2}) | ({3});"),
     ("bmsk.clamp.b32 %0, 0, %1", "{0} = ({1}) >= 32u ? ~0u : (1u << ({1})) - 1u;"),
-    ("red.shared.or.b32", "*emulated::At<uint32_t>({0}) |= {1};"),
+    ("red.shared.or.b32", "emulated::AtomicChange(emulated::At<uint32_t>({0}), [&](uint32_t old) {{ return old | ({1}); }});"),
     ("ld.shared.b32 %0, [%1]", "{0} = emulated::Load32({1});"),
 ]
 
