@@ -2,11 +2,11 @@
 // CUDA on the host, for tests: what the kernels and host code of the candidates use of it, so that
 // they are compiled by the host's compiler and run where there is no GPU. A thread is a fiber;
 // those of a block take turns, one at a time, and blocks run one after another in the order of
-// their numbers. So results are tested, and not speed or memory models. cuda_on_host.py makes C++ of
-// launches and of the few PTX statements in use.
-// Compiled with -fsanitize=thread, races between the threads of a block are looked for: a fiber is a
-// thread to ThreadSanitizer, and what orders accesses is what orders them on a device: barriers,
-// hand-overs, __syncwarp, atomic operations, the end of a block. Shuffles and votes order nothing.
+// their numbers. So results are tested, and not speed or memory models. cuda_on_host.py makes C++
+// of launches and of the few PTX statements in use. Compiled with -fsanitize=thread, races between
+// the threads of a block are looked for: a fiber is a thread to ThreadSanitizer, and what orders
+// accesses is what orders them on a device: barriers, hand-overs, __syncwarp, atomic operations,
+// the end of a block. Shuffles and votes order nothing.
 #pragma once
 
 #include <algorithm>
@@ -107,7 +107,8 @@ namespace emulated {
 
 // What ThreadSanitizer is told.
 #ifdef __SANITIZE_THREAD__
-constexpr bool kLooksForRaces = true;
+// A function that goes from one fiber to another is no part of either.
+#define CUDA_ON_HOST_BETWEEN __attribute__((noinline, no_sanitize_thread))
 inline void Acquire(const void* at) { __tsan_acquire(const_cast<void*>(at)); }
 inline void Release(const void* at) { __tsan_release(const_cast<void*>(at)); }
 // While it lives, accesses are the emulation's own, or atomic.
@@ -122,7 +123,7 @@ struct Unwatched {
   }
 };
 #else
-constexpr bool kLooksForRaces = false;
+#define CUDA_ON_HOST_BETWEEN __attribute__((noinline))
 inline void Acquire(const void*) {}
 inline void Release(const void*) {}
 struct Unwatched {};
@@ -204,8 +205,7 @@ inline void* ThisFiber() {
 #endif
 }
 
-inline __attribute__((noinline)) void Yield() {
-  const Unwatched all;
+inline CUDA_ON_HOST_BETWEEN void Yield() {
   Machine& host = Host();
   const unsigned me = host.current;
   // As many turns in vain as this: nothing will ever come.
@@ -222,12 +222,11 @@ inline __attribute__((noinline)) void Yield() {
   threadIdx = mine;
 }
 
-inline void Main() {
+inline CUDA_ON_HOST_BETWEEN void Main() {
   Acquire(&Host().left);  // what was before the launch, and blocks before
   Machine& host = Host();
   host.kernel();
   Release(&Host().left);
-  const Unwatched all;
   const unsigned me = host.current;
   host.threads[me].done = true;
   host.alive[me / 32] &= ~(1u << me % 32);
@@ -249,8 +248,8 @@ inline void Main() {
 }
 
 // `kernel` is called once by every thread.
-inline void Launch(std::function<void()> kernel, dim3 grid, dim3 block, size_t shared_bytes = 0,
-                   void* = nullptr) {
+inline CUDA_ON_HOST_BETWEEN void Launch(std::function<void()> kernel, dim3 grid, dim3 block,
+                                        size_t shared_bytes = 0, void* = nullptr) {
   Machine& host = Host();
   if (grid.x == 0 || block.x == 0 || block.x > kMostThreads ||
       grid.y * grid.z * block.y * block.z != 1 || shared_bytes > sizeof dynamic_shared) {
@@ -371,7 +370,7 @@ inline uint32_t Ballot(uint32_t mask, bool value, Site site) {
   });
 }
 
-inline __attribute__((noinline)) void Barrier() {
+inline CUDA_ON_HOST_BETWEEN void Barrier() {
   const Unwatched all;
   Machine& host = Host();
   const uint64_t generation = host.barrier_generation;

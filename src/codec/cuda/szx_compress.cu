@@ -297,6 +297,9 @@ __device__ __forceinline__ void StorePayload(unsigned char* to, const unsigned c
   }
 }
 
+// Lanes that share a word all write the same.
+__device__ __forceinline__ void ClearWord(uint32_t* word) { *word = 0; }
+
 // Writes the blocks of a region whose differences to the medians `z` holds. kOrdinary: all of them
 // are coded, f32 with at most three bytes of a value. `block_valid`: values of the lane's block.
 template <class T, bool kWhole, bool kOrdinary, class Sized>
@@ -384,8 +387,8 @@ __device__ __forceinline__ void WriteRegion(unsigned char* bytes, const Compress
   const uint32_t end = offset + size;
   uint32_t* words = reinterpret_cast<uint32_t*>(bytes);
   if (coded) {
-    if ((at & 3u) != 0) words[at / 4] = 0;
-    if ((end & 3u) != 0) words[end / 4] = 0;
+    if ((at & 3u) != 0) ClearWord(words + at / 4);
+    if ((end & 3u) != 0) ClearWord(words + end / 4);
   }
   __syncwarp();
   StreamWriter writer(bytes, at);

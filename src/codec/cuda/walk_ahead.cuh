@@ -69,6 +69,7 @@ __device__ __forceinline__ void WalkAhead(AheadShared& shared, unsigned char* bu
   }
   __syncthreads();
   uint32_t tile = shared.tile[0];
+  __syncthreads();  // the entry is used again, and not every warp hands anything over before that
   if (warp == workers) {  // the publisher
     const auto hand_over = [&](uint32_t step, uint32_t taken) {
       if (lane == 0) shared.tile[step % 2] = taken;

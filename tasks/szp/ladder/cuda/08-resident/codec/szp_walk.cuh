@@ -85,6 +85,7 @@ __device__ __forceinline__ void WalkTiles(WalkShared& shared, unsigned char* buf
   }
   __syncthreads();
   uint32_t tile = shared.tile[0];
+  __syncthreads();  // the entry is used again, and not every warp hands anything over before that
   // Waits for the tile of a step after the first.
   const auto tile_of = [&](uint32_t step) {
     shared.tile_ready[step % 2].Wait((step - 1) / 2);
