@@ -7,10 +7,12 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <thread>
 
 #include "judge/cases.h"
 #include "judge/checks.h"
+#include "judge/device_clock.h"
 #include "judge/random.h"
 
 namespace szarena::judge {
@@ -30,24 +32,9 @@ using target::Worker;
 constexpr size_t kSlots = 2;
 constexpr size_t kDeviceSlots = 4;
 constexpr size_t kTransferSlots = 2;
-// A device's events may miss this much of what the keeper's clock sees, beyond what they miss
-// beside the baseline: what is more was hidden from them.
-constexpr double kUnseenSeconds = 0.00006;
-constexpr double kUnseenShare = 0.1;
-// How much of what the baseline's unseen time varies by.
-constexpr double kUnseenNoise = 0.5;
 // So many further runs are made before it is said that they miss more: on a busy machine the least
 // of many is needed.
 constexpr int kMoreRuns = 30;
-// And without a baseline, this much at all.
-constexpr double kUnseenAloneSeconds = 0.001;
-// The keeper waits for the device so many times as long as before there was a candidate, and this
-// much more: something else runs there.
-constexpr double kBusyTimes = 5;
-constexpr double kBusySeconds = 0.001;
-// Nothing reads its input and writes its result sooner than a copy of them; the copy's speed is
-// measured, so not exactly known.
-constexpr double kFasterThanCopy = 1.5;
 constexpr int kWarmUps = 2;
 // Further runs on a device, in processes of their own, whose kernels are traced; the first warms
 // up.
@@ -71,20 +58,6 @@ struct CallData {
   Bytes decoded;   // and of the worker's payload, where that is another
   size_t payload_size = 0;
   ByteView payload() const { return ByteView(room).first(payload_size); }
-};
-
-// Seconds of one command's calls.
-struct Times {
-  double host = 0;
-  double device = 0;  // between device events; 0: no device
-  double unseen = 0;  // what the keeper's clock saw beside them
-  double payload_bytes = 0;
-  double keeper_wait = 0;  // beyond the device's time for the keeper's own work
-};
-
-struct Series {
-  std::vector<Times> candidate;
-  std::vector<Times> baseline;
 };
 
 // Runs f(0) .. f(count - 1), each on a thread of its own.
@@ -197,18 +170,8 @@ class Timing {
     return calls_[slot].payload();
   }
   DirectionResult Summarise(const Series& series) const;
-  // The device's events against the judge's clock, after Summarise.
-  void CheckClock(CallKind kind, const Series& series);
-  // Seconds a run.
-  struct ClockView {
-    double shown = 0;    // what the candidate's events say
-    double hidden = 0;   // what the keeper's clock saw more, at least
-    double usual = 0;    // and beside the baseline
-    double allowed = 0;  // that hidden is more than usual
-    bool agrees = false;
-  };
-  static ClockView ViewClock(const Series& series);
-  void CheckDeviceIsLeft(CallKind kind, const Series& series, double idle_seconds);
+  // The device's events against the keeper's clock, after Summarise.
+  void CheckDevice(CallKind kind, const Series& series, double idle_seconds);
 
   const Subject& candidate_;
   const Subject* baseline_;
@@ -442,86 +405,20 @@ DirectionResult Timing::Summarise(const Series& series) const {
   return direction;
 }
 
-// The way to the process and back is in what the keeper's clock sees, and longer on a busy machine,
-// but not in every run: the least unseen time tells, of the baseline's runs; and of the faster half
-// of the candidate's, since events that lie must do so in the runs that make the median.
-Timing::ClockView Timing::ViewClock(const Series& series) {
-  const auto least_unseen = [](const std::vector<Times>& all, double up_to) {
-    double least = HUGE_VAL;
-    for (const Times& times : all) {
-      if (times.device <= up_to) least = std::min(least, times.unseen);
-    }
-    return least;
-  };
-  const auto median = [](const std::vector<Times>& all, double Times::* what) {
-    std::vector<double> values;
-    for (const Times& times : all) values.push_back(times.*what);
-    return MakeFigure(std::move(values)).median;
-  };
-  ClockView view;
-  view.shown = median(series.candidate, &Times::device);
-  view.hidden = least_unseen(series.candidate, view.shown);
-  view.allowed = std::max(kUnseenSeconds, kUnseenShare * view.shown);
-  if (series.baseline.empty()) {
-    view.agrees = view.shown > 0 && view.hidden <= kUnseenAloneSeconds + view.allowed;
-    return view;
-  }
-  view.usual = least_unseen(series.baseline, HUGE_VAL);
-  // A busy machine: the least of some is no sharp figure either.
-  const double noise = median(series.baseline, &Times::unseen) - view.usual;
-  view.allowed = std::max(view.allowed, kUnseenNoise * noise);
-  view.agrees = view.shown > 0 && view.hidden <= view.usual + view.allowed;
-  return view;
-}
-
-void Timing::CheckClock(CallKind kind, const Series& series) {
-  const std::string function = FunctionName(candidate_, kind);
+void Timing::CheckDevice(CallKind kind, const Series& series, double idle_seconds) {
   DirectionResult& direction = result_.directions[kind == CallKind::kForward ? 0 : 1];
-  // Not of data that a cache holds.
-  const bool large = slots_ * InputBytes(task_, problem_) >= (256u << 20);
-  if (large && direction.floor_fraction && !(*direction.floor_fraction <= kFasterThanCopy)) {
-    result_.flags.push_back(
-        {"faster-than-memory", FlagKind::kCheat,
-         fmt::format("{}: {:.1f} times as fast as a copy of what it must read and write", function,
-                     *direction.floor_fraction)});
-  }
-  const ClockView view = ViewClock(series);
-  const bool compared = !series.baseline.empty();
-  std::string what =
-      fmt::format("{}: the device's events say {:.3f} ms, the keeper's clock saw {:.3f} ms more",
-                  function, view.shown * 1e3, view.hidden * 1e3);
-  if (compared) {
-    what += fmt::format(" ({:.3f} ms for the baseline, give or take {:.3f} ms)", view.usual * 1e3,
-                        view.allowed * 1e3);
-  }
-  if (compared && !view.agrees) {
-    result_.flags.push_back({"device-clock-disagrees", FlagKind::kCheat, what});
-  } else if (compared && large && view.allowed > view.shown) {
-    result_.flags.push_back(
-        {"device-clock-coarse", FlagKind::kWarning, what + "; a quiet machine tells more exactly"});
-  } else if (!view.agrees) {
-    // Nothing beside it says whether the machine is busy or the events lie: no number then.
-    result_.flags.push_back({"device-clock-unproven", FlagKind::kWarning,
-                             what + "; measure beside a baseline on a quiet machine"});
+  DeviceClaim claim;
+  claim.function = FunctionName(candidate_, kind);
+  claim.floor_fraction = direction.floor_fraction;
+  claim.input_bytes = slots_ * InputBytes(task_, problem_);
+  claim.idle_seconds = idle_seconds;
+  ClockReport report = CheckDeviceClock(series, claim);
+  if (!report.proven) {
     direction.candidate->device.reset();
     direction.floor_fraction.reset();
   }
-  clock_notes_.push_back(std::move(what));
-}
-
-// While the keeper works, no call runs: whatever keeps the device from it was left there.
-void Timing::CheckDeviceIsLeft(CallKind kind, const Series& series, double idle_seconds) {
-  std::vector<double> waits;
-  for (const auto* side : {&series.candidate, &series.baseline}) {
-    for (const Times& times : *side) waits.push_back(times.keeper_wait);
-  }
-  const double wait = MakeFigure(std::move(waits)).median;
-  if (wait <= kBusyTimes * idle_seconds + kBusySeconds) return;
-  result_.flags.push_back(
-      {"work-left-on-the-device", FlagKind::kCheat,
-       fmt::format("{}: while nothing of it was to run, the device took {:.3f} ms longer than its "
-                   "work; before the candidate was there, {:.3f} ms",
-                   FunctionName(candidate_, kind), wait * 1e3, idle_seconds * 1e3)});
+  std::ranges::move(report.flags, std::back_inserter(result_.flags));
+  clock_notes_.push_back(std::move(report.note));
 }
 
 Result<Timing::Sides> Timing::StartSides(CallKind kind, bool trace) const {
@@ -584,10 +481,7 @@ Result<void> Timing::RunDirection(CallKind kind) {
                      idle * 1e3, kIdleTime.count())});
   }
   result_.directions[kind == CallKind::kForward ? 0 : 1] = Summarise(series);
-  if (device_ != nullptr) {
-    CheckClock(kind, series);
-    CheckDeviceIsLeft(kind, series, ours.idle_seconds());
-  }
+  if (device_ != nullptr) CheckDevice(kind, series, ours.idle_seconds());
   return {};
 }
 

@@ -184,12 +184,13 @@ void RunBytecode(Core& core, Pe& pe, RunState& s) {
     SHARED();              \
   A = fn<T>(B, C);         \
   DONE();
-#define DIV8(name, fn)                                                  \
-  DIV1(l_##name##I8, fn, int8_t)                                        \
-  DIV1(l_##name##I16, fn, int16_t)                                      \
-  DIV1(l_##name##I32, fn, int32_t) DIV1(l_##name##I64, fn, int64_t)     \
-      DIV1(l_##name##U8, fn, uint8_t) DIV1(l_##name##U16, fn, uint16_t) \
-          DIV1(l_##name##U32, fn, uint32_t) DIV1(l_##name##U64, fn, uint64_t)
+#define DIV8(name, fn)                                                    \
+  DIV1(l_##name##I8, fn, int8_t)                                          \
+  DIV1(l_##name##I16, fn, int16_t)                                        \
+  DIV1(l_##name##I32, fn, int32_t)                                        \
+  DIV1(l_##name##I64, fn, int64_t) DIV1(l_##name##U8, fn, uint8_t)        \
+      DIV1(l_##name##U16, fn, uint16_t) DIV1(l_##name##U32, fn, uint32_t) \
+          DIV1(l_##name##U64, fn, uint64_t)
 #define EXPR8(name, EXPR) \
   l_##name##I8 : {        \
     using T = int8_t;     \
@@ -251,12 +252,13 @@ void RunBytecode(Core& core, Pe& pe, RunState& s) {
     memory.Write<T>(address, As<T>(A));                               \
   }                                                                   \
   DONE();
-#define LOADS(name, ADDRESS)                                                              \
-  LOAD1(l_##name##I8, int8_t, ADDRESS(1))                                                 \
-  LOAD1(l_##name##I16, int16_t, ADDRESS(2))                                               \
-  LOAD1(l_##name##I32, int32_t, ADDRESS(4)) LOAD1(l_##name##I64, int64_t, ADDRESS(8))     \
-      LOAD1(l_##name##U8, uint8_t, ADDRESS(1)) LOAD1(l_##name##U16, uint16_t, ADDRESS(2)) \
-          LOAD1(l_##name##U32, uint32_t, ADDRESS(4)) LOAD1(l_##name##U64, uint64_t, ADDRESS(8))
+#define LOADS(name, ADDRESS)                                                                \
+  LOAD1(l_##name##I8, int8_t, ADDRESS(1))                                                   \
+  LOAD1(l_##name##I16, int16_t, ADDRESS(2))                                                 \
+  LOAD1(l_##name##I32, int32_t, ADDRESS(4))                                                 \
+  LOAD1(l_##name##I64, int64_t, ADDRESS(8)) LOAD1(l_##name##U8, uint8_t, ADDRESS(1))        \
+      LOAD1(l_##name##U16, uint16_t, ADDRESS(2)) LOAD1(l_##name##U32, uint32_t, ADDRESS(4)) \
+          LOAD1(l_##name##U64, uint64_t, ADDRESS(8))
 #define STORES(name, ADDRESS)                \
   STORE1(l_##name##8, uint8_t, ADDRESS(1))   \
   STORE1(l_##name##16, uint16_t, ADDRESS(2)) \
