@@ -16,12 +16,12 @@
 #include "app/environment.h"
 #include "data/json.h"
 #include "field/real.h"
-#include "judge/toolkit.h"
 #include "model/settings.h"
 #include "os/process.h"
 #include "program/program.h"
 #include "sandbox/sandbox.h"
 #include "target/cerebras/free_host.h"
+#include "target/cuda/toolkit.h"
 #include "term/style.h"
 #include "term/table.h"
 
@@ -88,7 +88,7 @@ std::vector<Finding> RealFields() {
 
 // As `evaluate` looks for it.
 Finding CudaCompiler() {
-  const auto toolkit = judge::FindCudaToolkit();
+  const auto toolkit = target::cuda::FindToolkit();
   if (toolkit)
     return {"cuda compiler", true, fmt::format("CUDA {} ({})", toolkit->release, toolkit->nvcc),
             ""};

@@ -15,6 +15,7 @@
 #include "os/temp_dir.h"
 #include "target/cuda/build.h"
 #include "target/cuda/sanitizer.h"
+#include "target/cuda/toolkit.h"
 
 namespace szarena::judge {
 namespace {

@@ -11,7 +11,6 @@
 #include "judge/checks.h"
 #include "judge/measure.h"
 #include "judge/runner.h"
-#include "judge/toolkit.h"
 
 namespace szarena::judge {
 namespace {
@@ -32,7 +31,6 @@ class LibraryPlatform final : public Platform {
   }
 
   Result<Built> Build(const target::Candidate& candidate) override {
-    if (backend_.name == "cuda") SZARENA_TRY_VOID(FindCudaToolkit().map([](const Toolkit&) {}));
     SZARENA_TRY(target::BuildResult built, backend_.build(sandbox_, candidate));
     Built result{built.ok, fmt::format("{} bytes", built.library.size()), built.reason,
                  Printable(built.log, built.log.size(), Lines::kAny)};

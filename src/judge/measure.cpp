@@ -203,12 +203,14 @@ Result<void> Timing::Prepare() {
   rounds_.resize(static_cast<size_t>(options_.trials + kWarmUps) +
                  (device_ != nullptr ? kMoreRuns : 0));
   if (device_ != nullptr) traced_rounds_.resize(kTracedRuns + 1);
-  for (std::vector<Round>* rounds : {&rounds_, &traced_rounds_}) {
-    for (Round& round : *rounds) {
-      round.own.resize(all);
-      for (size_t slot = 0; slot < all; ++slot) round.seeds.push_back(DrawSecretSeed());
+  const auto draw = [](std::vector<Round>& rounds, size_t slots) {
+    for (Round& round : rounds) {
+      round.own.resize(slots);
+      for (size_t slot = 0; slot < slots; ++slot) round.seeds.push_back(DrawSecretSeed());
     }
-  }
+  };
+  draw(rounds_, all);
+  draw(traced_rounds_, slots_);  // no transfers there
   if (device_ == nullptr) copy_to_.resize(slots_ * InputBytes(task_, problem_));
   return {};
 }
@@ -236,8 +238,8 @@ Result<void> Timing::Fill(CallKind kind, const Round& round) {
     }
     return {};
   };
-  std::vector<Result<void>> filled(calls_.size());
-  ForEachSlot(calls_.size(), [&](size_t slot) { filled[slot] = fill(slot); });
+  std::vector<Result<void>> filled(round.seeds.size());
+  ForEachSlot(filled.size(), [&](size_t slot) { filled[slot] = fill(slot); });
   for (const Result<void>& result : filled) SZARENA_TRY_VOID(result);
   return {};
 }

@@ -9,6 +9,7 @@
 #include "os/temp_dir.h"
 #include "target/cuda/build.h"
 #include "target/cuda/device.h"
+#include "target/cuda/toolkit.h"
 
 namespace szarena::judge {
 namespace {

@@ -12,7 +12,6 @@
 #include "judge/cases.h"
 #include "judge/checks.h"
 #include "judge/runner.h"
-#include "judge/toolkit.h"
 #include "target/cpu/build.h"
 #include "target/cuda/build.h"
 #include "target/cuda/device.h"
@@ -328,7 +327,6 @@ Result<ProfileReport> ProfileDevice(EvaluateOptions options) {
   sandbox.Hide(root);
   const auto candidate = target::ReadCandidate(options.candidate);
   if (!candidate) return Refusal(candidate.error().ToString());
-  SZARENA_TRY_VOID(FindCudaToolkit().map([](const Toolkit&) {}));
   if (options.on_stage) options.on_stage(Stage::kBuilt);
   SZARENA_TRY(const target::BuildResult built, target::cuda::BuildWithUsage(sandbox, *candidate));
   if (!built.ok)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A CUDA compiler that is too old is the environment's lack, never the candidate's fault.
-#include "judge/toolkit.h"
+#include "target/cuda/toolkit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,12 +45,12 @@ TEST_F(ToolkitTest, TwelveIsTheOldest) {
   StandIn(
       "echo 'nvcc: NVIDIA (R) Cuda compiler driver'; echo 'Cuda compilation tools, release "
       "12.0, V12.0.140'");
-  const auto oldest = FindCudaToolkit();
+  const auto oldest = target::cuda::FindToolkit();
   ASSERT_TRUE(oldest) << oldest.error().ToString();
   EXPECT_EQ(oldest->release, "12.0");
   for (const char* old : {"11.8, V11.8.89", "9.1, V9.1"}) {
     StandIn(std::string("echo 'Cuda compilation tools, release ") + old + "'");
-    const auto found = FindCudaToolkit();
+    const auto found = target::cuda::FindToolkit();
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().code, ErrorCode::kUnavailable);
     EXPECT_THAT(found.error().message, HasSubstr("too old"));
@@ -61,7 +61,7 @@ TEST_F(ToolkitTest, TwelveIsTheOldest) {
 TEST_F(ToolkitTest, OneThatDoesNotSayItsReleaseIsNotUsed) {
   for (const char* says : {"echo 'release soon'", "echo 'release 13.0'; exit 1", "exit 0"}) {
     StandIn(says);
-    const auto found = FindCudaToolkit();
+    const auto found = target::cuda::FindToolkit();
     ASSERT_FALSE(found) << says;
     EXPECT_THAT(found.error().message, HasSubstr("does not say its release"));
   }

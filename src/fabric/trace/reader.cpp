@@ -151,10 +151,10 @@ Result<Trace> Parse(std::string_view bytes, HalfChunk last) {
         }
         break;
       case ChunkKind::kSpans: {
-        uint64_t last = 0;
+        uint64_t begun = 0;
         for (uint64_t n = c.Records(); n > 0 && !c.bad; --n) {
           Span s;
-          s.begin = last += c.Number(uint64_t{1} << 60);
+          s.begin = begun += c.Number(uint64_t{1} << 60);
           s.end = s.begin + c.Number(uint64_t{1} << 60);
           s.pe = c.Small(pes);
           s.lane = static_cast<uint8_t>(c.Small(kLanes));

@@ -11,37 +11,16 @@
 #include "target/cuda/device.h"
 #include "target/cuda/embedded.h"
 #include "target/cuda/sanitizer.h"
+#include "target/cuda/toolkit.h"
 
 namespace szarena::target::cuda {
 namespace {
 
-constexpr char kUsualNvcc[] = "/usr/local/cuda/bin/nvcc";
-
-}  // namespace
-
-Result<std::string> FindNvcc() {
-  std::error_code error;
-  std::optional<std::string> found = os::FindProgram("nvcc", /*use_path=*/true);
-  if (!found && std::filesystem::exists(kUsualNvcc, error)) found = kUsualNvcc;
-  if (!found) {
-    return Fail(ErrorCode::kUnavailable,
-                "no CUDA compiler: 'nvcc' was not found in PATH or at " + std::string(kUsualNvcc) +
-                    "; install the CUDA toolkit (https://developer.nvidia.com/cuda-downloads, or "
-                    "Debian's package "
-                    "'nvidia-cuda-toolkit' from non-free)");
-  }
-  // The toolkit finds its parts beside the program's real place.
-  const std::filesystem::path real = std::filesystem::canonical(*found, error);
-  return error ? *found : real.string();
-}
-
-namespace {
-
 Result<BuildResult> BuildWith(const sandbox::Sandbox& sandbox, const Candidate& candidate,
                               const std::vector<std::string>& more) {
-  SZARENA_TRY(const std::string nvcc, FindNvcc());
+  SZARENA_TRY(const Toolkit toolkit, FindToolkit());
   CompileSpec spec;
-  spec.argv = {nvcc,
+  spec.argv = {toolkit.nvcc,
                "-std=c++20",
                "-O3",
                "--fmad=false",
@@ -63,8 +42,9 @@ Result<BuildResult> BuildWith(const sandbox::Sandbox& sandbox, const Candidate& 
   spec.headers = {{"szarena_candidate.h", std::string(CandidateHeader())},
                   {"szarena_candidate_cuda.h", std::string(CudaCandidateHeader())}};
   // PATH of the sandbox does not name the toolkit; nvcc itself needs only its own folder.
-  const std::string toolkit = std::filesystem::path(nvcc).parent_path().parent_path().string();
-  if (!toolkit.starts_with("/usr/")) spec.binds.push_back({toolkit, toolkit, false});
+  const std::string folder =
+      std::filesystem::path(toolkit.nvcc).parent_path().parent_path().string();
+  if (!folder.starts_with("/usr/")) spec.binds.push_back({folder, folder, false});
   spec.timeout = std::chrono::seconds(240);
   spec.address_space_bytes = 16ull << 30;
   return CompileLibrary(sandbox, candidate, spec);

@@ -10,9 +10,6 @@
 
 namespace szarena::target::cuda {
 
-// Where nvcc is: in PATH, or in the toolkit's usual place. kUnavailable with how to get it.
-Result<std::string> FindNvcc();
-
 // Compiles every .cu, .cpp, .cc and .cxx file of the candidate together, for the device of this
 // machine, or for compute capability 9.0 where there is none.
 Result<BuildResult> Build(const sandbox::Sandbox& sandbox, const Candidate& candidate);

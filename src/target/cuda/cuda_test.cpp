@@ -17,6 +17,7 @@
 #include "target/cuda/device.h"
 #include "target/cuda/embedded.h"
 #include "target/cuda/sanitizer.h"
+#include "target/cuda/toolkit.h"
 #include "target/worker.h"
 
 namespace szarena::target::cuda {

@@ -16,6 +16,7 @@
 #include "os/files.h"
 #include "target/cuda/build.h"
 #include "target/cuda/embedded.h"
+#include "target/cuda/toolkit.h"
 #include "target/protocol.h"
 
 namespace szarena::target::cuda {

@@ -228,12 +228,11 @@ inline bool Admit() {
   return true;
 }
 
-// The payloads' places, as they are in device memory now.
-inline bool ReadRecords() {
+// The payloads' places, as they are in `from` now.
+inline bool ReadRecords(const Buffer& from) {
   for (uint32_t i = 0; i < control->slot_count; ++i) {
     szarena_payload& payload = control->slots[i].payload;
-    if (!Ok(api.MemcpyDtoH(&payload, shared_output.at + device_slots[i].payload, sizeof payload,
-                           stream),
+    if (!Ok(api.MemcpyDtoH(&payload, from.at + device_slots[i].payload, sizeof payload, stream),
             "copying the payload's size"))
       return false;
   }
@@ -245,7 +244,7 @@ inline bool Collect() {
   const bool transfers = control->with_transfers != 0;
   const bool forward = static_cast<CallKind>(control->kind) == CallKind::kForward;
   if (!Ok(api.EventRecord(copy_begin[1], stream), "cuEventRecord")) return false;
-  if (forward && transfers && !ReadRecords()) return false;
+  if (forward && transfers && !ReadRecords(shared_output)) return false;
   for (uint32_t i = 0; i < control->slot_count && transfers; ++i) {
     const Slot& slot = control->slots[i];
     uint64_t offset = 0;
@@ -310,13 +309,10 @@ inline bool CompareInput(const Slot& slot, const DeviceSlot& here) {
 inline bool Fetch() {
   const bool forward = static_cast<CallKind>(control->kind) == CallKind::kForward;
   control->input_changed = 0;
+  if (forward && !ReadRecords(collected)) return false;
   for (uint32_t i = 0; i < control->slot_count; ++i) {
-    Slot& slot = control->slots[i];
+    const Slot& slot = control->slots[i];
     const DeviceSlot& here = device_slots[i];
-    if (forward &&
-        !Ok(api.MemcpyDtoH(&slot.payload, collected.at + here.payload, sizeof slot.payload, stream),
-            "copying the payload's size"))
-      return false;
     if (!Ok(api.MemcpyDtoH(OutputOf(slot) - kGuard, collected.at + here.output - kGuard,
                            slot.output_size + 2 * kGuard, stream),
             "copying the output") ||

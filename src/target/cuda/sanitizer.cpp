@@ -14,6 +14,7 @@
 #include "target/cuda/build.h"
 #include "target/cuda/check_jobs.h"
 #include "target/cuda/embedded.h"
+#include "target/cuda/toolkit.h"
 
 namespace szarena::target::cuda {
 namespace {
